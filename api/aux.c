@@ -36,7 +36,7 @@ noinline int kdtl_reader_refuse(const struct kdtl_session *s, const char *what)
 }
 
 /*
- * Peek into a raw session, whose areas several readers share, or refuse.  One test of
+ * Peek into a raw session, whose areas are perf's, or refuse.  One test of
  * no_reader leads to both, so that other sessions do not pay for them.
  */
 static noinline ssize_t kdtl_peek_else(struct kdtl_session *s, int cpu, const void **span)
@@ -323,10 +323,10 @@ static ssize_t kdtl_snapshot_try(struct kdtl_aux *aux, void *buf, u64 len, u64 *
  * while other CPUs are stopped, for instance from a panic notifier, whatever locks
  * the caller holds.
  *
- * A session with KDTL_SESSION_RAW has bytes instead of entries, and @missed is 0.  While a
- * session on its PMU is started, a CPU's area can be copied only on that CPU, and not in an
- * NMI: perf stops the PMU for the copy, because the PMU tells its position only then.  The
- * copy needs a lock, and soon gives up if the lock's holder does not go on, as in a panic.
+ * A session with KDTL_SESSION_RAW has bytes instead of entries, and @missed is 0.  While it
+ * is started, a CPU's area can be copied only on that CPU, and not in an NMI: perf stops the
+ * PMU for the copy, because the PMU tells its position only then.  The copy needs a lock,
+ * and soon gives up if the lock's holder does not go on, as in a panic.
  * After the CPU was offline, the copy has only the bytes since it came back.
  *
  * Context: any, NMI too; with CONFIG_GENERIC_ATOMIC64 (some 32-bit CPUs) not in NMI,
@@ -336,8 +336,8 @@ static ssize_t kdtl_snapshot_try(struct kdtl_aux *aux, void *buf, u64 len, u64 *
  * * -EINVAL: @cpu is not one of the session's, the session is not in overwrite mode,
  *   or @s or @buf is NULL
  * * -EAGAIN: the writer overwrote everything during each of several copies
- * * -EBUSY: a KDTL_SESSION_RAW session is started on the PMU, and this is another CPU than
- *   @cpu, an NMI, or inside a verb for that CPU; or a CPU that has stopped is inside one
+ * * -EBUSY: a KDTL_SESSION_RAW session is started, and this is another CPU than @cpu, an
+ *   NMI, or inside a verb for that CPU; or a CPU that has stopped is inside one
  */
 ssize_t kdtl_aux_snapshot(struct kdtl_session *s, int cpu, void *buf, size_t len,
 			  u64 *missed)

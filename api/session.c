@@ -680,9 +680,7 @@ EXPORT_SYMBOL_NS_GPL(kdtl_load, KDTL_NS);
  * kdtl_unload() - release a session from its CPUs, stopping it first
  * @s: the session
  *
- * Unread data and counts stay until the next kdtl_load() or close.  The unread data of a
- * session with KDTL_SESSION_RAW is dropped if other sessions are loaded on its PMU, because
- * the PMU writes over it.
+ * Unread data and counts stay until the next kdtl_load() or close.
  *
  * perfmon2: pfmk_unload_context().
  *
@@ -727,9 +725,7 @@ static int kdtl_start_locked(struct kdtl_session *s)
  * * -EINVAL: it is not loaded
  * * -EBUSY: it is paused, see kdtl_restart()
  * * -ESHUTDOWN: the session is being closed
- * * the error of the source, for instance -EBUSY; with KDTL_SESSION_RAW also -EBUSY: the
- *   session has unread data from before it was stopped, and others on its PMU have gone
- *   on
+ * * the error of the source, for instance -EBUSY
  */
 int kdtl_start(struct kdtl_session *s)
 {

@@ -4,12 +4,11 @@
  *
  * A raw session reads the AUX data of a PMU whose driver need not know kdtl, such as
  * intel_pt.  perf allocates AUX areas only for mmap(), unless it has
- * perf_event_aux_alloc(), for which Kbuild looks.  All sessions on a PMU share one event
- * on each CPU, because such PMUs often have only one, and read its AUX area in place.
+ * perf_event_aux_alloc(), for which Kbuild looks.  A session has an event of its own on each
+ * CPU, and reads its AUX area in place.  Many such PMUs allow only one event on a CPU.
  *
- * The slowest reader of the started sessions, or of those with unread data, decides what
- * the PMU may overwrite.  If the PMU finds no room, perf disables the event.  To enable
- * it again may sleep, so kdtl_raw_work() does that, after a reader has consumed.
+ * If the PMU finds no room, perf disables the event.  To enable it again may sleep, so
+ * kdtl_raw_work() does that, after the reader has consumed.
  *
  * Positions run freely and go on when the CPU gets another event, because it was
  * offline.  An area keeps the pages of the old event until its reader is done with them:
@@ -27,7 +26,6 @@
 #include <linux/mutex.h>
 #include <linux/perf_event.h>
 #include <linux/rcupdate.h>
-#include <linux/refcount.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -46,104 +44,83 @@
 #define KDTL_RAW_TRIES		10000
 
 /**
- * struct kdtl_raw_map - the mapping of perf's AUX pages
+ * struct kdtl_raw_map - a mapping of perf's AUX pages
  * @area: the mapping, with a reference to each page, so that unread data outlives the event
- * @users: the CPU while it has the event, and the sessions' areas
- * @node: in kdtl_raw::unused, because the last user may be in a context that cannot unmap
+ * @node: in kdtl_raw_aux::unused, because the reader may be in a context that cannot unmap
  */
 struct kdtl_raw_map {
 	struct kdtl_area	area;
-	refcount_t		users;
 	struct llist_node	node;
 };
 
 /**
- * struct kdtl_raw_cpu - a CPU's event, which all sessions on the PMU share
- * @raw: the PMU
- * @cpu: the CPU
- * @event: perf's event while a session is loaded and the CPU is online; written under
- *	kdtl_raw::lock and @lock
+ * struct kdtl_raw_aux - the AUX area of a raw session on a CPU
+ * @aux: what every area has; @lock protects the positions
+ * @map: the mapping in @aux, of the event's pages or of an earlier event's; NULL: none yet
+ * @events: serialises what creates, enables, disables and releases the event.  Taken inside
+ *	kdtl_session::lock and the CPU hotplug lock
  * @wait: in the event's waitqueue
- * @map: the mapping of the event's AUX pages
- * @lock: protects the fields below, and the positions of the readers' areas.  Taken in
- *	hard irq; the locks of message queues are taken inside
- * @readers: the areas of the sessions that are loaded, by kdtl_raw_aux::node
- * @on: how many of @readers are started
+ * @kick: queues @work, because a reader may be in a context that cannot
+ * @work: enables an event that was stalled, tells of a PMU that is gone, and frees @unused
+ * @unused: mappings that the reader is done with
+ * @lock: protects the fields below.  Taken in hard irq; the locks of message queues are taken
+ *	inside
+ * @event: perf's event while the session is loaded and the CPU is online; written under
+ *	@events, too
+ * @now: the mapping of the event's pages
+ * @on: the session is started here
  * @base: position at which perf's own position was 0; a multiple of the area's size
- * @head: position up to which the PMU has written
+ * @from: where the reader goes on in the pages of @now, unless it is there already
+ * @end: position up to which the PMU has written
  * @stalled: the PMU found no room, so that perf has disabled the event
- * @progress: a reader has consumed since the event was enabled last
+ * @progress: the reader has consumed since the event was enabled last
  * @gone: the PMU was unregistered
  */
-struct kdtl_raw_cpu {
-	struct kdtl_raw		*raw;
-	int			cpu;
-	struct perf_event	*event;
-	wait_queue_entry_t	wait;
+struct kdtl_raw_aux {
+	struct kdtl_aux		aux;
 	struct kdtl_raw_map	*map;
 
+	struct mutex		events;
+	wait_queue_entry_t	wait;
+	struct irq_work		kick;
+	struct work_struct	work;
+	struct llist_head	unused;
+
 	raw_spinlock_t		lock;
-	struct list_head	readers;
-	unsigned int		on;
+	struct perf_event	*event;
+	struct kdtl_raw_map	*now;
+	bool			on;
 	u64			base;
-	u64			head;
+	u64			from;
+	u64			end;
 	bool			stalled;
 	bool			progress;
 	bool			gone;
 };
 
 /**
- * struct kdtl_raw_aux - the AUX area of a raw session on a CPU
- * @aux: what every area has
- * @rc: what all sessions on the PMU share on this CPU.  Its lock protects the positions in @aux,
- *	and the fields below
- * @map: the mapping in @aux
- * @node: in kdtl_raw_cpu::readers
- * @on: the session is started here
- * @from: where the reader goes on in the pages of the present event, unless it is there already
- * @end: position up to which these pages hold data of the session
- */
-struct kdtl_raw_aux {
-	struct kdtl_aux		aux;
-	struct kdtl_raw_cpu	*rc;
-	struct kdtl_raw_map	*map;
-	struct list_head	node;
-	bool			on;
-	u64			from;
-	u64			end;
-};
-
-/**
- * struct kdtl_raw - a PMU that sessions use through perf
+ * struct kdtl_raw - a PMU that a session uses through perf
  * @source: the PMU as the verbs see it, with the type of the events; perf does not know this one
  * @name: its name
  * @config: perf_event_attr::config of the events
  * @period: perf_event_attr::sample_period of the events
- * @layout: properties of all areas, as the first session wanted them
- * @sessions: number of sessions; under kdtl_raws_lock
- * @node: in kdtl_raws
- * @lock: serialises what creates, enables, disables and releases events.  Taken inside
- *	kdtl_session::lock and the CPU hotplug lock
- * @kick: queues @work, because a reader may be in a context that cannot
- * @work: enables events that were stalled, tells of a PMU that is gone, and frees @unused
- * @unused: mappings that nobody uses any more
- * @cpus: by CPU
  */
 struct kdtl_raw {
-	struct kdtl_pmu			source;
-	char				name[KDTL_RAW_NAME_LEN];
-	u64				config;
-	u64				period;
-	struct kdtl_aux_layout		layout;
-	unsigned int			sessions;
-	struct list_head		node;
-
-	struct mutex			lock;
-	struct irq_work			kick;
-	struct work_struct		work;
-	struct llist_head		unused;
-	struct kdtl_raw_cpu __percpu	*cpus;
+	struct kdtl_pmu	source;
+	char		name[KDTL_RAW_NAME_LEN];
+	u64		config;
+	u64		period;
 };
+
+static struct kdtl_raw_aux *kdtl_raw_aux(struct kdtl_aux *aux)
+{
+	return container_of(aux, struct kdtl_raw_aux, aux);
+}
+
+static const struct kdtl_raw *kdtl_raw_of(const struct kdtl_raw_aux *a)
+{
+	return container_of(a->aux.session->pmu, struct kdtl_raw, source);
+}
 
 /* --- PMUs of perf -------------------------------------------------------------------- */
 
@@ -200,6 +177,8 @@ static void kdtl_raw_map_free(struct kdtl_raw_map *map)
 {
 	u64 at;
 
+	if (!map)
+		return;
 	/* Each page has a reference, but there are two mappings of it. */
 	for (at = 0; at < map->area.size; at += PAGE_SIZE)
 		put_page(vmalloc_to_page(map->area.base + at));
@@ -223,49 +202,36 @@ static struct kdtl_raw_map *kdtl_raw_map(struct perf_event *event, unsigned int 
 	}
 	for (i = 0; i < nr; i++)
 		get_page(virt_to_page(pages[i]));
-	refcount_set(&map->users, 1);
 	return map;
 }
 
-static void kdtl_raw_map_put(struct kdtl_raw_map *map)
-{
-	if (map && refcount_dec_and_test(&map->users))
-		kdtl_raw_map_free(map);
-}
-
-/* kdtl_raw_map_put() for callers that may not sleep. */
-static void kdtl_raw_map_put_later(struct kdtl_raw *raw, struct kdtl_raw_map *map)
-{
-	if (!map || !refcount_dec_and_test(&map->users))
-		return;
-	llist_add(&map->node, &raw->unused);
-	irq_work_queue(&raw->kick);
-}
-
-/* Free the mappings that nobody uses any more. */
-static void kdtl_raw_free_unused(struct kdtl_raw *raw)
+/* Free the mappings that the reader is done with. */
+static void kdtl_raw_free_unused(struct kdtl_raw_aux *a)
 {
 	struct kdtl_raw_map *map, *next;
 
-	llist_for_each_entry_safe(map, next, llist_del_all(&raw->unused), node)
+	llist_for_each_entry_safe(map, next, llist_del_all(&a->unused), node)
 		kdtl_raw_map_free(map);
 }
 
-/* --- positions ----------------------------------------------------------------------- */
-
-static bool kdtl_raw_joined(const struct kdtl_raw_aux *a)
-{
-	return !list_empty(&a->node);
-}
+/* --- positions: everything in this part is under kdtl_raw_aux::lock ------------------- */
 
 static bool kdtl_raw_unread(const struct kdtl_raw_aux *a)
 {
 	return a->aux.tail != a->aux.sink.at->head;
 }
 
-/* Let an area begin at @pos.  Everything in this part is under kdtl_raw_cpu::lock. */
-static void kdtl_raw_place(struct kdtl_raw_aux *a, u64 pos)
+/* Give the reader the pages of the CPU's present event instead of old ones. */
+static void kdtl_raw_turn_now(struct kdtl_raw_aux *a)
 {
+	struct kdtl_raw_map *old = a->map;
+	const u64 pos = a->from;
+
+	lockdep_assert_held(&a->lock);
+	a->map = a->now;
+	a->aux.area.base = a->now->area.base;
+	a->aux.area.size = a->now->area.size;
+	a->aux.sink.at->pos_mask = a->aux.area.size - 1;
 	a->aux.announced = pos;
 	a->aux.next_wake = pos + a->aux.watermark;
 	kdtl_u64_set(&a->aux.start, pos);
@@ -273,23 +239,11 @@ static void kdtl_raw_place(struct kdtl_raw_aux *a, u64 pos)
 	kdtl_u64_set(&a->aux.sink.at->head, pos);
 	/* [aux.D] pairs with T, which reads tail and then head without the lock. */
 	kdtl_u64_release(&a->aux.tail, pos);
-}
-
-/* Give the reader the pages of the CPU's present event instead of old ones. */
-static void kdtl_raw_turn_now(struct kdtl_raw_aux *a)
-{
-	struct kdtl_raw_cpu *rc = a->rc;
-	struct kdtl_raw_map *old = a->map;
-
-	lockdep_assert_held(&rc->lock);
-	refcount_inc(&rc->map->users);
-	a->map = rc->map;
-	a->aux.area.base = rc->map->area.base;
-	a->aux.area.size = rc->map->area.size;
-	a->aux.sink.at->pos_mask = a->aux.area.size - 1;
-	kdtl_raw_place(a, a->from);
 	kdtl_u64_set(&a->aux.sink.at->head, a->end);
-	kdtl_raw_map_put_later(rc->raw, old);
+	if (old) {
+		llist_add(&old->node, &a->unused);
+		irq_work_queue(&a->kick);
+	}
 	/* There may be enough unread data already. */
 	if (kdtl_raw_unread(a))
 		irq_work_queue(&a->aux.wake);
@@ -298,25 +252,19 @@ static void kdtl_raw_turn_now(struct kdtl_raw_aux *a)
 /* Turn to the present pages if the reader is done with the old ones. */
 static void kdtl_raw_turn(struct kdtl_raw_aux *a)
 {
-	if (kdtl_raw_joined(a) && a->map != a->rc->map && !kdtl_raw_unread(a))
+	if (a->event && a->map != a->now && !kdtl_raw_unread(a))
 		kdtl_raw_turn_now(a);
-}
-
-/* Where the area's reader is in the pages of the CPU's present event. */
-static u64 kdtl_raw_tail(const struct kdtl_raw_aux *a)
-{
-	return a->map == a->rc->map ? a->aux.tail : a->from;
 }
 
 /*
  * Is the event active on this CPU?  As in perf_event_read_local(), it cannot go while interrupts
  * are off there.
  */
-static bool kdtl_raw_is_here(const struct kdtl_raw_cpu *rc)
+static bool kdtl_raw_is_here(const struct kdtl_raw_aux *a)
 {
-	lockdep_assert_held(&rc->lock);
-	return rc->event && rc->cpu == smp_processor_id() &&
-	       READ_ONCE(rc->event->state) == PERF_EVENT_STATE_ACTIVE;
+	lockdep_assert_held(&a->lock);
+	return a->event && a->aux.cpu == smp_processor_id() &&
+	       READ_ONCE(a->event->state) == PERF_EVENT_STATE_ACTIVE;
 }
 
 #define KDTL_RAW_MISSING	(PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL | \
@@ -330,48 +278,34 @@ static void kdtl_raw_missed(struct kdtl_raw_aux *a)
 }
 
 /* Find out what the PMU has written. */
-static void kdtl_raw_harvest(struct kdtl_raw_cpu *rc)
+static void kdtl_raw_harvest(struct kdtl_raw_aux *a)
 {
-	struct kdtl_raw_aux *a;
 	unsigned int flags;
 	unsigned long head;
 
-	lockdep_assert_held(&rc->lock);
-	if (!rc->event)
+	lockdep_assert_held(&a->lock);
+	if (!a->event)
 		return;
-	head = perf_event_aux_head(rc->event, &flags);
-	if (rc->raw->layout.overwrite)
-		rc->head = rc->base + head;
+	head = perf_event_aux_head(a->event, &flags);
+	if (a->aux.overwrite)
+		a->end = a->base + head;
 	else
-		rc->head += (unsigned long)(head - (unsigned long)(rc->head - rc->base));
-	list_for_each_entry(a, &rc->readers, node) {
-		if (!a->on)
-			continue;
-		a->aux.flags |= flags;
-		if (flags & KDTL_RAW_MISSING)
-			kdtl_raw_missed(a);
-		a->end = rc->head;
-		if (a->map == rc->map)
-			kdtl_u64_set(&a->aux.sink.at->head, rc->head);
-	}
+		a->end += (unsigned long)(head - (unsigned long)(a->end - a->base));
+	a->aux.flags |= flags;
+	if (flags & KDTL_RAW_MISSING)
+		kdtl_raw_missed(a);
+	if (a->map == a->now)
+		kdtl_u64_set(&a->aux.sink.at->head, a->end);
 }
 
-/* Tell perf up to where the slowest reader has read. */
-static void kdtl_raw_release(struct kdtl_raw_cpu *rc)
+/* Tell perf up to where the reader has read. */
+static void kdtl_raw_release(struct kdtl_raw_aux *a)
 {
-	struct kdtl_raw_aux *a;
-	u64 held = 0, tail;
+	const u64 tail = a->map == a->now ? a->aux.tail : a->from;
 
-	lockdep_assert_held(&rc->lock);
-	if (!rc->event || rc->raw->layout.overwrite)
-		return;
-	list_for_each_entry(a, &rc->readers, node) {
-		tail = kdtl_raw_tail(a);
-		/* A stopped session holds only what it has not read. */
-		if (a->on || tail != a->end)
-			held = max(held, rc->head - tail);
-	}
-	perf_event_aux_consume(rc->event, (unsigned long)(rc->head - held - rc->base));
+	lockdep_assert_held(&a->lock);
+	if (a->event && !a->aux.overwrite)
+		perf_event_aux_consume(a->event, (unsigned long)(tail - a->base));
 }
 
 static void kdtl_raw_report(struct kdtl_raw_aux *a, bool settled)
@@ -390,33 +324,31 @@ static void kdtl_raw_report(struct kdtl_raw_aux *a, bool settled)
  */
 static int kdtl_raw_woken(wait_queue_entry_t *wait, unsigned int mode, int sync, void *key)
 {
-	struct kdtl_raw_cpu *rc = container_of(wait, struct kdtl_raw_cpu, wait);
-	struct kdtl_raw_aux *a;
+	struct kdtl_raw_aux *a = container_of(wait, struct kdtl_raw_aux, wait);
 	unsigned long flags;
 	bool stalled;
 	int state;
 
-	raw_spin_lock_irqsave(&rc->lock, flags);
-	stalled = rc->stalled;
-	if (rc->event) {
-		state = READ_ONCE(rc->event->state);
-		kdtl_raw_harvest(rc);
-		rc->gone = state <= PERF_EVENT_STATE_REVOKED;
-		rc->stalled = rc->on && (state == PERF_EVENT_STATE_OFF ||
-					 READ_ONCE(rc->event->pending_disable));
-		if (rc->gone || (rc->stalled && rc->progress))
-			irq_work_queue(&rc->raw->kick);
-		list_for_each_entry(a, &rc->readers, node) {
-			if (!a->on)
-				continue;
-			if (rc->stalled && !stalled && !(a->aux.flags & KDTL_RAW_MISSING))
-				kdtl_raw_missed(a);
-			if (rc->stalled)
-				a->aux.flags |= PERF_AUX_FLAG_TRUNCATED;
-			irq_work_queue(&a->aux.wake);
-		}
+	raw_spin_lock_irqsave(&a->lock, flags);
+	if (!a->event)
+		goto unlock;
+	stalled = a->stalled;
+	state = READ_ONCE(a->event->state);
+	kdtl_raw_harvest(a);
+	a->gone = state <= PERF_EVENT_STATE_REVOKED;
+	a->stalled = a->on && (state == PERF_EVENT_STATE_OFF ||
+			       READ_ONCE(a->event->pending_disable));
+	if (a->gone || (a->stalled && a->progress))
+		irq_work_queue(&a->kick);
+	if (a->on) {
+		if (a->stalled && !stalled && !(a->aux.flags & KDTL_RAW_MISSING))
+			kdtl_raw_missed(a);
+		if (a->stalled)
+			a->aux.flags |= PERF_AUX_FLAG_TRUNCATED;
+		irq_work_queue(&a->aux.wake);
 	}
-	raw_spin_unlock_irqrestore(&rc->lock, flags);
+unlock:
+	raw_spin_unlock_irqrestore(&a->lock, flags);
 	return 0;
 }
 
@@ -425,14 +357,13 @@ static void kdtl_raw_wake(struct irq_work *work)
 {
 	struct kdtl_raw_aux *a = container_of(work, struct kdtl_raw_aux, aux.wake);
 	struct kdtl_set_cpu *sc = container_of(a->aux.counts, struct kdtl_set_cpu, counts);
-	struct kdtl_raw_cpu *rc = a->rc;
 
-	raw_spin_lock(&rc->lock);
-	kdtl_raw_harvest(rc);
+	raw_spin_lock(&a->lock);
+	kdtl_raw_harvest(a);
 	kdtl_u64_add(&sc->wakeups, 1);
 	a->aux.next_wake = a->aux.sink.at->head + a->aux.watermark;
 	kdtl_raw_report(a, false);
-	raw_spin_unlock(&rc->lock);
+	raw_spin_unlock(&a->lock);
 	kdtl_session_wake_for(&a->aux);
 }
 
@@ -446,22 +377,22 @@ static void kdtl_raw_print_user(const struct kdtl_raw_aux *a, const struct perf_
 	/* The owner of the kernel's events is -1, and of events that outlive their task NULL. */
 	if (IS_ERR(task))
 		pr_warn_ratelimited("%s: CPU %d: another part of the kernel has an event of %s\n",
-				    a->aux.session->owner, a->aux.cpu, a->rc->raw->name);
+				    a->aux.session->owner, a->aux.cpu, kdtl_raw_of(a)->name);
 	else if (!task)
 		pr_warn_ratelimited("%s: CPU %d: a task that is gone has left an event of %s open\n",
-				    a->aux.session->owner, a->aux.cpu, a->rc->raw->name);
+				    a->aux.session->owner, a->aux.cpu, kdtl_raw_of(a)->name);
 	else
 		pr_warn_ratelimited("%s: CPU %d: %*pE (pid %d) has an event of %s\n",
 				    a->aux.session->owner, a->aux.cpu,
 				    (int)strnlen(task->comm, TASK_COMM_LEN), task->comm,
-				    task_pid_nr(task), a->rc->raw->name);
+				    task_pid_nr(task), kdtl_raw_of(a)->name);
 	rcu_read_unlock();
 }
 
 /* Log who uses the PMU, as perf says only -EBUSY. */
 static void kdtl_raw_print_users(const struct kdtl_raw_aux *a)
 {
-	struct device *dev = kdtl_raw_device(a->rc->raw->name);
+	struct device *dev = kdtl_raw_device(kdtl_raw_of(a)->name);
 	struct perf_event *event;
 	struct pmu *pmu;
 
@@ -482,9 +413,9 @@ static void kdtl_raw_print_users(const struct kdtl_raw_aux *a)
 	put_device(dev);
 }
 
-static struct perf_event *kdtl_raw_event(struct kdtl_raw_cpu *rc, const char **why)
+static struct perf_event *kdtl_raw_event(const struct kdtl_raw_aux *a, const char **why)
 {
-	const struct kdtl_raw *raw = rc->raw;
+	const struct kdtl_raw *raw = kdtl_raw_of(a);
 	struct perf_event_attr attr = {
 		.type		= raw->source.pmu.type,
 		.size		= sizeof(attr),
@@ -492,249 +423,220 @@ static struct perf_event *kdtl_raw_event(struct kdtl_raw_cpu *rc, const char **w
 		.sample_period	= raw->period,
 		.disabled	= 1,
 		.pinned		= 1,
-		.aux_watermark	= raw->layout.watermark,
+		.aux_watermark	= a->aux.watermark,
 	};
 	struct perf_event *event;
 	int err;
 
-	event = perf_event_create_kernel_counter(&attr, rc->cpu, NULL, NULL, NULL);
+	event = perf_event_create_kernel_counter(&attr, a->aux.cpu, NULL, NULL, NULL);
 	if (IS_ERR(event)) {
-		if (PTR_ERR(event) == -EBUSY)
+		if (PTR_ERR(event) == -EBUSY) {
 			*why = "somebody else has an event there";
+			kdtl_raw_print_users(a);
+		}
 		return event;
 	}
 	/* The type may be another PMU's by now. */
 	err = strcmp(event->pmu->name, raw->name) ? -ENODEV :
-		perf_event_aux_alloc(event, raw->layout.nr_pages, raw->layout.overwrite);
+		perf_event_aux_alloc(event, a->aux.nr_pages, a->aux.overwrite);
 	if (!err)
 		return event;
 	perf_event_release_kernel(event);
 	return ERR_PTR(err);
 }
 
-static int kdtl_raw_open(struct kdtl_raw_cpu *rc, const char **why)
+/*
+ * Give a CPU that is online its event.  Returns 0, -ENOMEM, -EBUSY: somebody else uses the PMU,
+ * -ENODEV: it is gone, or another error of perf's or of the PMU's driver.
+ */
+static int kdtl_raw_open(struct kdtl_raw_aux *a, const char **why)
 {
-	struct perf_event *event = kdtl_raw_event(rc, why);
+	struct perf_event *event = kdtl_raw_event(a, why);
 	struct kdtl_raw_map *map;
 
+	lockdep_assert_held(&a->events);
 	if (IS_ERR(event))
 		return PTR_ERR(event);
-	map = kdtl_raw_map(event, rc->raw->layout.nr_pages);
+	map = kdtl_raw_map(event, a->aux.nr_pages);
 	if (IS_ERR(map)) {
 		perf_event_release_kernel(event);
 		return PTR_ERR(map);
 	}
-	raw_spin_lock_irq(&rc->lock);
-	rc->event = event;
-	rc->map = map;
-	rc->base = round_up(rc->head, map->area.size);
-	rc->head = rc->base;
-	rc->stalled = false;
-	rc->gone = false;
-	raw_spin_unlock_irq(&rc->lock);
-	add_wait_queue(&event->waitq, &rc->wait);
+	raw_spin_lock_irq(&a->lock);
+	a->event = event;
+	a->now = map;
+	a->base = round_up(a->end, map->area.size);
+	a->from = a->base;
+	a->end = a->base;
+	a->stalled = false;
+	a->gone = false;
+	kdtl_raw_turn(a);
+	raw_spin_unlock_irq(&a->lock);
+	add_wait_queue(&event->waitq, &a->wait);
 	return 0;
 }
 
-/* Give the event back.  The readers keep its pages. */
-static void kdtl_raw_close(struct kdtl_raw_cpu *rc)
+/* Disable the event, so that the PMU writes the rest. */
+static void kdtl_raw_stop(struct kdtl_raw_aux *a)
 {
-	struct perf_event *event = rc->event;
-	struct kdtl_raw_map *map = rc->map;
-
-	raw_spin_lock_irq(&rc->lock);
-	rc->event = NULL;
-	rc->map = NULL;
-	raw_spin_unlock_irq(&rc->lock);
-	remove_wait_queue(&event->waitq, &rc->wait);
-	perf_event_release_kernel(event);
-	kdtl_raw_map_put(map);
+	lockdep_assert_held(&a->events);
+	if (!a->on)
+		return;
+	perf_event_disable(a->event);
+	raw_spin_lock_irq(&a->lock);
+	kdtl_raw_harvest(a);
+	a->on = false;
+	a->stalled = false;
+	raw_spin_unlock_irq(&a->lock);
 }
 
-static int kdtl_raw_enable(struct kdtl_raw_cpu *rc)
+/*
+ * Give the event back.  What is unread in the pages that the reader has stays there.  If these are
+ * still an earlier event's, what is in the present one's is lost.
+ */
+static void kdtl_raw_close(struct kdtl_raw_aux *a)
+{
+	struct perf_event *event = a->event;
+	struct kdtl_raw_map *dropped;
+
+	lockdep_assert_held(&a->events);
+	if (!event)
+		return;
+	kdtl_raw_stop(a);
+	raw_spin_lock_irq(&a->lock);
+	dropped = a->now == a->map ? NULL : a->now;
+	if (dropped && a->from != a->end) {
+		a->aux.flags |= PERF_AUX_FLAG_PARTIAL;
+		kdtl_raw_missed(a);
+	}
+	a->event = NULL;
+	a->now = NULL;
+	raw_spin_unlock_irq(&a->lock);
+	remove_wait_queue(&event->waitq, &a->wait);
+	perf_event_release_kernel(event);
+	kdtl_raw_map_free(dropped);
+}
+
+static int kdtl_raw_enable(struct kdtl_raw_aux *a)
 {
 	/*
 	 * The event must be off before it is enabled, and an earlier wake-up must not be taken
 	 * for a sign that the event stalls again.
 	 */
-	irq_work_sync(&rc->event->pending_disable_irq);
-	irq_work_sync(&rc->event->pending_irq);
-	raw_spin_lock_irq(&rc->lock);
-	rc->stalled = false;
-	rc->progress = false;
-	raw_spin_unlock_irq(&rc->lock);
-	perf_event_enable(rc->event);
+	irq_work_sync(&a->event->pending_disable_irq);
+	irq_work_sync(&a->event->pending_irq);
+	raw_spin_lock_irq(&a->lock);
+	a->stalled = false;
+	a->progress = false;
+	raw_spin_unlock_irq(&a->lock);
+	perf_event_enable(a->event);
 	/* If there is no room, it is off again, but that is not an error. */
-	return READ_ONCE(rc->event->state) == PERF_EVENT_STATE_ERROR ? -EBUSY : 0;
+	return READ_ONCE(a->event->state) == PERF_EVENT_STATE_ERROR ? -EBUSY : 0;
 }
 
-/* --- sessions ------------------------------------------------------------------------ */
-
-/*
- * Load a session on a CPU that is online.  Returns 0, -ENOMEM, -EBUSY: somebody else uses the PMU,
- * -ENODEV: it is gone, or another error of perf's or of the PMU's driver.
- */
-static int kdtl_raw_join(struct kdtl_raw_aux *a, const char **why)
-{
-	struct kdtl_raw_cpu *rc = a->rc;
-	int err = 0;
-
-	mutex_lock(&rc->raw->lock);
-	if (!rc->event)
-		err = kdtl_raw_open(rc, why);
-	if (!err) {
-		raw_spin_lock_irq(&rc->lock);
-		list_add(&a->node, &rc->readers);
-		a->from = rc->head;
-		a->end = rc->head;
-		kdtl_raw_turn(a);
-		raw_spin_unlock_irq(&rc->lock);
-	}
-	mutex_unlock(&rc->raw->lock);
-	if (err == -EBUSY)
-		kdtl_raw_print_users(a);
-	return err;
-}
-
-/* The last session that stops disables the event first, so that the PMU writes the rest. */
-static void kdtl_raw_stop_locked(struct kdtl_raw_aux *a)
-{
-	struct kdtl_raw_cpu *rc = a->rc;
-
-	lockdep_assert_held(&rc->raw->lock);
-	if (!a->on)
-		return;
-	if (rc->on == 1)
-		perf_event_disable(rc->event);
-	raw_spin_lock_irq(&rc->lock);
-	kdtl_raw_harvest(rc);
-	a->on = false;
-	if (!--rc->on)
-		rc->stalled = false;
-	raw_spin_unlock_irq(&rc->lock);
-}
-
-/* Unread data stays, unless other sessions are loaded: then the PMU may write over it. */
-static void kdtl_raw_leave(struct kdtl_raw_aux *a)
-{
-	struct kdtl_raw_cpu *rc = a->rc;
-	bool last;
-
-	mutex_lock(&rc->raw->lock);
-	if (kdtl_raw_joined(a)) {
-		kdtl_raw_stop_locked(a);
-		raw_spin_lock_irq(&rc->lock);
-		list_del_init(&a->node);
-		last = list_empty(&rc->readers);
-		if (!last && a->map == rc->map)
-			kdtl_raw_place(a, a->aux.sink.at->head);
-		kdtl_raw_release(rc);
-		raw_spin_unlock_irq(&rc->lock);
-		if (last)
-			kdtl_raw_close(rc);
-	}
-	mutex_unlock(&rc->raw->lock);
-}
-
-/* Take all sessions off the CPU.  They keep what is unread. */
-static void kdtl_raw_leave_all(struct kdtl_raw_cpu *rc)
-{
-	struct kdtl_raw_aux *a, *next;
-
-	lockdep_assert_held(&rc->raw->lock);
-	if (!rc->event)
-		return;
-	list_for_each_entry(a, &rc->readers, node) {
-		kdtl_raw_stop_locked(a);
-		raw_spin_lock_irq(&rc->lock);
-		kdtl_raw_report(a, true);
-		raw_spin_unlock_irq(&rc->lock);
-		/* Tasks are woken under the lock of this; rc->lock may be inside a runqueue's. */
-		kdtl_session_due(&a->aux);
-	}
-	raw_spin_lock_irq(&rc->lock);
-	list_for_each_entry_safe(a, next, &rc->readers, node) {
-		list_del_init(&a->node);
-		WRITE_ONCE(a->aux.event, NULL);
-	}
-	raw_spin_unlock_irq(&rc->lock);
-	kdtl_raw_close(rc);
-}
-
-/* Skip what was written while the session was stopped, which is not its own. */
-static int kdtl_raw_place_start(struct kdtl_raw_aux *a)
-{
-	struct kdtl_raw_cpu *rc = a->rc;
-
-	kdtl_raw_harvest(rc);
-	if (a->aux.overwrite) {
-		/* No reader is ever done with the old pages, but new bytes go to the new ones. */
-		if (a->map != rc->map)
-			kdtl_raw_turn_now(a);
-		return 0;
-	}
-	if (a->end == rc->head)
-		return 0;
-	if (kdtl_raw_tail(a) != a->end)
-		return -EBUSY;
-	a->from = rc->head;
-	a->end = rc->head;
-	if (a->map == rc->map)
-		kdtl_raw_place(a, rc->head);
-	return 0;
-}
-
-/*
- * Start a session on a CPU.  Returns 0, also if the CPU is offline or the PMU is gone; -EBUSY: the
- * PMU refuses the event; or, with a line in the log, the session has unread data from before it
- * was stopped, and other sessions have gone on.
- */
+/* Returns 0, also if the CPU is offline or the PMU is gone; -EBUSY: the PMU refuses the event. */
 static int kdtl_raw_start(struct kdtl_raw_aux *a)
 {
-	struct kdtl_raw_cpu *rc = a->rc;
-	int err = 0;
+	int err;
 
-	mutex_lock(&rc->raw->lock);
-	if (!kdtl_raw_joined(a) || a->on)
-		goto unlock;
-	raw_spin_lock_irq(&rc->lock);
-	err = kdtl_raw_place_start(a);
-	if (!err) {
-		a->on = true;
-		rc->on++;
-		kdtl_raw_release(rc);
-	}
-	raw_spin_unlock_irq(&rc->lock);
-	if (err) {
-		pr_warn_ratelimited("%s: CPU %d: other sessions have gone on, so consume what is unread before you start again\n",
-				    a->aux.session->owner, a->aux.cpu);
-	} else if (rc->on == 1) {
-		err = kdtl_raw_enable(rc);
-		if (err)
-			kdtl_raw_stop_locked(a);
-	}
-unlock:
-	mutex_unlock(&rc->raw->lock);
+	lockdep_assert_held(&a->events);
+	if (!a->event || a->on)
+		return 0;
+	raw_spin_lock_irq(&a->lock);
+	/* No reader is ever done with the old pages, but new bytes go to the new ones. */
+	if (a->aux.overwrite && a->map != a->now)
+		kdtl_raw_turn_now(a);
+	a->on = true;
+	kdtl_raw_release(a);
+	raw_spin_unlock_irq(&a->lock);
+	err = kdtl_raw_enable(a);
+	if (err)
+		kdtl_raw_stop(a);
 	return err;
 }
 
-static struct kdtl_raw_aux *kdtl_raw_aux(struct kdtl_aux *aux)
+/* --- work that may sleep, for perf and the reader ------------------------------------- */
+
+/* Tell the session that a CPU is not logged. */
+static void kdtl_raw_tell(struct kdtl_raw_aux *a, int err)
 {
-	return container_of(aux, struct kdtl_raw_aux, aux);
+	struct kdtl_msg msg = {
+		.type		= KDTL_MSG_CPU,
+		.cpu		= a->aux.cpu,
+		.set		= a->aux.set->id,
+		.cpu_state	= { .error = err },
+	};
+
+	WRITE_ONCE(a->aux.error, err);
+	kdtl_msgq_put(&a->aux.session->msgs, &msg);
+	kdtl_session_wake(a->aux.session);
 }
+
+static void kdtl_raw_aux_settle(struct kdtl_aux *aux)
+{
+	struct kdtl_raw_aux *a = kdtl_raw_aux(aux);
+
+	irq_work_sync(&aux->wake);	/* [wake.S] */
+	raw_spin_lock_irq(&a->lock);
+	kdtl_raw_report(a, true);
+	raw_spin_unlock_irq(&a->lock);
+	kdtl_session_due(aux);
+}
+
+/* Enable an event that was stalled, or end one whose PMU is gone. */
+static void kdtl_raw_go_on(struct kdtl_raw_aux *a)
+{
+	bool gone, resume;
+	int err;
+
+	lockdep_assert_held(&a->events);
+	raw_spin_lock_irq(&a->lock);
+	gone = a->event && a->gone;
+	resume = a->event && a->stalled && a->on && a->progress;
+	raw_spin_unlock_irq(&a->lock);
+	if (gone) {
+		kdtl_raw_tell(a, -ENODEV);
+		kdtl_raw_close(a);
+		WRITE_ONCE(a->aux.event, NULL);
+		kdtl_raw_aux_settle(&a->aux);
+	} else if (resume) {
+		err = kdtl_raw_enable(a);
+		if (err)
+			kdtl_raw_tell(a, err);
+	}
+}
+
+static void kdtl_raw_work(struct work_struct *work)
+{
+	struct kdtl_raw_aux *a = container_of(work, struct kdtl_raw_aux, work);
+
+	mutex_lock(&a->events);
+	kdtl_raw_go_on(a);
+	mutex_unlock(&a->events);
+	kdtl_raw_free_unused(a);
+}
+
+static void kdtl_raw_kick(struct irq_work *kick)
+{
+	queue_work(system_dfl_wq, &container_of(kick, struct kdtl_raw_aux, kick)->work);
+}
+
+/* --- areas --------------------------------------------------------------------------- */
 
 /* Make an area without pages: it gets perf's when the session is loaded. */
 static struct kdtl_aux *kdtl_raw_aux_alloc(struct kdtl_session *s, int cpu)
 {
-	const struct kdtl_raw *raw = container_of(s->pmu, struct kdtl_raw, source);
 	struct kdtl_raw_aux *a = kzalloc_node(sizeof(*a), GFP_KERNEL, cpu_to_node(cpu));
 
 	if (!a)
 		return ERR_PTR(-ENOMEM);
 	kdtl_aux_init(&a->aux, s, cpu, NULL);
 	a->aux.wake = IRQ_WORK_INIT_HARD(kdtl_raw_wake);
-	a->rc = per_cpu_ptr(raw->cpus, cpu);
-	INIT_LIST_HEAD(&a->node);
+	mutex_init(&a->events);
+	init_waitqueue_func_entry(&a->wait, kdtl_raw_woken);
+	a->kick = IRQ_WORK_INIT_HARD(kdtl_raw_kick);
+	INIT_WORK(&a->work, kdtl_raw_work);
+	raw_spin_lock_init(&a->lock);
 	return &a->aux;
 }
 
@@ -743,23 +645,28 @@ static void kdtl_raw_aux_free(struct kdtl_aux *aux)
 	struct kdtl_raw_aux *a = kdtl_raw_aux(aux);
 
 	kdtl_aux_exit(aux);
-	kdtl_raw_map_put(a->map);
+	irq_work_sync(&a->kick);
+	cancel_work_sync(&a->work);
+	kdtl_raw_free_unused(a);
+	kdtl_raw_map_free(a->map);
+	mutex_destroy(&a->events);
 	kfree(a);
 }
 
 static int kdtl_raw_aux_open(struct kdtl_aux *aux, const char **why)
 {
 	struct kdtl_raw_aux *a = kdtl_raw_aux(aux);
-	int err = kdtl_raw_join(a, why);
+	int err;
 
-	if (err)
-		return err;
-	if (aux->session->state == KDTL_STARTED)
+	mutex_lock(&a->events);
+	err = kdtl_raw_open(a, why);
+	if (!err && aux->session->state == KDTL_STARTED)
 		err = kdtl_raw_start(a);
 	if (err)
-		kdtl_raw_leave(a);
+		kdtl_raw_close(a);
 	else
-		WRITE_ONCE(aux->event, READ_ONCE(a->rc->event));
+		WRITE_ONCE(aux->event, a->event);
+	mutex_unlock(&a->events);
 	return err;
 }
 
@@ -767,109 +674,21 @@ static void kdtl_raw_aux_close(struct kdtl_aux *aux)
 {
 	struct kdtl_raw_aux *a = kdtl_raw_aux(aux);
 
-	if (aux->session->state == KDTL_CREATED) {
-		kdtl_raw_leave(a);
-		return;
-	}
-	/* The CPU goes offline, so that its event ends for all sessions. */
-	mutex_lock(&a->rc->raw->lock);
-	kdtl_raw_leave_all(a->rc);
-	mutex_unlock(&a->rc->raw->lock);
+	mutex_lock(&a->events);
+	kdtl_raw_close(a);
+	mutex_unlock(&a->events);
 }
 
 static void kdtl_raw_aux_enable(struct kdtl_aux *aux, bool enable)
 {
 	struct kdtl_raw_aux *a = kdtl_raw_aux(aux);
 
-	if (enable) {
+	mutex_lock(&a->events);
+	if (enable)
 		WRITE_ONCE(aux->error, kdtl_raw_start(a));
-		return;
-	}
-	mutex_lock(&a->rc->raw->lock);
-	kdtl_raw_stop_locked(a);
-	mutex_unlock(&a->rc->raw->lock);
-}
-
-static void kdtl_raw_aux_settle(struct kdtl_aux *aux)
-{
-	struct kdtl_raw_aux *a = kdtl_raw_aux(aux);
-
-	irq_work_sync(&aux->wake);	/* [wake.S] */
-	raw_spin_lock_irq(&a->rc->lock);
-	kdtl_raw_report(a, true);
-	raw_spin_unlock_irq(&a->rc->lock);
-	kdtl_session_due(aux);
-}
-
-/* --- work that may sleep, for perf and the readers ----------------------------------- */
-
-/* Tell all sessions that a CPU is not logged. */
-static void kdtl_raw_tell(struct kdtl_raw_cpu *rc, int err)
-{
-	struct kdtl_raw_aux *a;
-
-	lockdep_assert_held(&rc->raw->lock);
-	list_for_each_entry(a, &rc->readers, node) {
-		struct kdtl_msg msg = {
-			.type		= KDTL_MSG_CPU,
-			.cpu		= rc->cpu,
-			.set		= a->aux.set->id,
-			.cpu_state	= { .error = err },
-		};
-
-		WRITE_ONCE(a->aux.error, err);
-		kdtl_msgq_put(&a->aux.session->msgs, &msg);
-		kdtl_session_wake(a->aux.session);
-	}
-}
-
-static void kdtl_raw_cpu_work(struct kdtl_raw_cpu *rc)
-{
-	bool gone, resume;
-	int err;
-
-	raw_spin_lock_irq(&rc->lock);
-	gone = rc->event && rc->gone;
-	resume = rc->event && rc->stalled && rc->on && rc->progress;
-	raw_spin_unlock_irq(&rc->lock);
-	if (gone) {
-		kdtl_raw_tell(rc, -ENODEV);
-		kdtl_raw_leave_all(rc);
-	} else if (resume) {
-		err = kdtl_raw_enable(rc);
-		if (err)
-			kdtl_raw_tell(rc, err);
-	}
-}
-
-/* Enable events that were stalled, and end those whose PMU is gone. */
-static void kdtl_raw_work(struct work_struct *work)
-{
-	struct kdtl_raw *raw = container_of(work, struct kdtl_raw, work);
-	int cpu;
-
-	mutex_lock(&raw->lock);
-	for_each_possible_cpu(cpu)
-		kdtl_raw_cpu_work(per_cpu_ptr(raw->cpus, cpu));
-	mutex_unlock(&raw->lock);
-	kdtl_raw_free_unused(raw);
-}
-
-static void kdtl_raw_kick(struct irq_work *kick)
-{
-	queue_work(system_dfl_wq, &container_of(kick, struct kdtl_raw, kick)->work);
-}
-
-static void kdtl_raw_cpu_init(struct kdtl_raw *raw, int cpu)
-{
-	struct kdtl_raw_cpu *rc = per_cpu_ptr(raw->cpus, cpu);
-
-	rc->raw = raw;
-	rc->cpu = cpu;
-	raw_spin_lock_init(&rc->lock);
-	INIT_LIST_HEAD(&rc->readers);
-	init_waitqueue_func_entry(&rc->wait, kdtl_raw_woken);
-	raw->kick = IRQ_WORK_INIT_HARD(kdtl_raw_kick);
+	else
+		kdtl_raw_stop(a);
+	mutex_unlock(&a->events);
 }
 
 /* --- readers ------------------------------------------------------------------------- */
@@ -877,20 +696,19 @@ static void kdtl_raw_cpu_init(struct kdtl_raw *raw, int cpu)
 static ssize_t kdtl_raw_peek(struct kdtl_aux *aux, const void **span)
 {
 	struct kdtl_raw_aux *a = kdtl_raw_aux(aux);
-	struct kdtl_raw_cpu *rc = a->rc;
 	unsigned long flags;
 	ssize_t len;
 
-	raw_spin_lock_irqsave(&rc->lock, flags);
+	raw_spin_lock_irqsave(&a->lock, flags);
 	/* A polled PMU copies what there is just now, which it does only on its own CPU. */
-	if (kdtl_raw_is_here(rc))
-		rc->event->pmu->read(rc->event);
-	kdtl_raw_harvest(rc);
+	if (kdtl_raw_is_here(a))
+		a->event->pmu->read(a->event);
+	kdtl_raw_harvest(a);
 	kdtl_raw_turn(a);
 	*span = aux->area.base + (aux->tail & aux->sink.at->pos_mask);
 	len = aux->sink.at->head - aux->tail;
 	kdtl_u64_set(&aux->shown, aux->sink.at->head);
-	raw_spin_unlock_irqrestore(&rc->lock, flags);
+	raw_spin_unlock_irqrestore(&a->lock, flags);
 	return len;
 }
 
@@ -898,23 +716,22 @@ static ssize_t kdtl_raw_peek(struct kdtl_aux *aux, const void **span)
 static int kdtl_raw_consume(struct kdtl_aux *aux, size_t bytes)
 {
 	struct kdtl_raw_aux *a = kdtl_raw_aux(aux);
-	struct kdtl_raw_cpu *rc = a->rc;
 	unsigned long flags;
 	int err = -EINVAL;
 
-	raw_spin_lock_irqsave(&rc->lock, flags);
+	raw_spin_lock_irqsave(&a->lock, flags);
 	if (bytes <= aux->shown - aux->tail) {
-		/* [aux.D] as in kdtl_raw_place() */
+		/* [aux.D] as in kdtl_raw_turn_now() */
 		kdtl_u64_release(&aux->tail, aux->tail + bytes);
 		kdtl_raw_turn(a);
-		kdtl_raw_release(rc);
+		kdtl_raw_release(a);
 		/* If the event is being disabled just now, kdtl_raw_woken() sees @progress. */
-		rc->progress = true;
-		if (rc->stalled)
-			irq_work_queue(&rc->raw->kick);
+		a->progress = true;
+		if (a->stalled)
+			irq_work_queue(&a->kick);
 		err = 0;
 	}
-	raw_spin_unlock_irqrestore(&rc->lock, flags);
+	raw_spin_unlock_irqrestore(&a->lock, flags);
 	return err;
 }
 
@@ -940,12 +757,12 @@ static ssize_t kdtl_raw_copy(const struct kdtl_raw_aux *a, void *buf, size_t len
 /* In overwrite mode, a PMU tells where it is only when it is stopped. */
 static ssize_t kdtl_raw_paused_copy(struct kdtl_raw_aux *a, void *buf, size_t len)
 {
-	struct perf_event *event = a->rc->event;
+	struct perf_event *event = a->event;
 	const bool runs = !(event->hw.state & PERF_HES_STOPPED);
 
 	if (runs)
 		event->pmu->stop(event, PERF_EF_UPDATE);
-	kdtl_raw_harvest(a->rc);
+	kdtl_raw_harvest(a);
 	len = kdtl_raw_copy(a, buf, len);
 	if (runs)
 		event->pmu->start(event, PERF_EF_RELOAD);
@@ -954,66 +771,49 @@ static ssize_t kdtl_raw_paused_copy(struct kdtl_raw_aux *a, void *buf, size_t le
 
 static ssize_t kdtl_raw_locked_copy(struct kdtl_raw_aux *a, void *buf, size_t len)
 {
-	struct kdtl_raw_cpu *rc = a->rc;
-
-	lockdep_assert_held(&rc->lock);
+	lockdep_assert_held(&a->lock);
 	if (!a->map)
 		return 0;
-	if (!rc->on || a->map != rc->map)
+	if (!a->on || a->map != a->now)
 		return kdtl_raw_copy(a, buf, len);
 	/* The PMU is stopped for a moment.  An NMI may have interrupted its driver. */
-	return kdtl_raw_is_here(rc) && !in_nmi() ? kdtl_raw_paused_copy(a, buf, len) : -EBUSY;
+	return kdtl_raw_is_here(a) && !in_nmi() ? kdtl_raw_paused_copy(a, buf, len) : -EBUSY;
 }
 
 /*
  * Under the lock the area cannot turn to other pages, after which its old ones may be freed.
- * Returns the number of bytes; -EBUSY: a session on the PMU is started, and this is another CPU or
- * an NMI; or somebody has the lock and does not release it.
+ * Returns the number of bytes; -EBUSY: the session is started, and this is another CPU or an NMI;
+ * or somebody has the lock and does not release it.
  */
 static ssize_t kdtl_raw_snapshot(struct kdtl_aux *aux, void *buf, size_t len)
 {
 	struct kdtl_raw_aux *a = kdtl_raw_aux(aux);
-	struct kdtl_raw_cpu *rc = a->rc;
 	unsigned int tries = KDTL_RAW_TRIES;
 	unsigned long flags;
 	ssize_t got;
 
 	/* In a panic, the lock's holder may never release it. */
-	while (!raw_spin_trylock_irqsave(&rc->lock, flags)) {
+	while (!raw_spin_trylock_irqsave(&a->lock, flags)) {
 		if (!--tries)
 			return -EBUSY;
 		cpu_relax();
 	}
 	got = kdtl_raw_locked_copy(a, buf, len);
-	raw_spin_unlock_irqrestore(&rc->lock, flags);
+	raw_spin_unlock_irqrestore(&a->lock, flags);
 	return got;
 }
 
 /* --- PMUs of raw sessions ------------------------------------------------------------ */
 
-static LIST_HEAD(kdtl_raws);
-/* Protects the list and kdtl_raw::sessions. */
-static DEFINE_MUTEX(kdtl_raws_lock);
-
-static void kdtl_raw_free(struct kdtl_raw *raw)
-{
-	free_percpu(raw->source.cpu);
-	free_percpu(raw->cpus);
-	kfree(raw);
-}
-
-static struct kdtl_raw *kdtl_raw_alloc(const struct kdtl_session_attr *attr, u32 type,
-				       const struct kdtl_aux_layout *layout)
+static struct kdtl_raw *kdtl_raw_alloc(const struct kdtl_session_attr *attr, u32 type)
 {
 	struct kdtl_raw *raw = kzalloc(sizeof(*raw), GFP_KERNEL);
-	int cpu;
 
 	if (!raw)
 		return NULL;
-	raw->cpus = alloc_percpu(struct kdtl_raw_cpu);
 	raw->source.cpu = alloc_percpu(struct kdtl_pmu_cpu);
-	if (!raw->cpus || !raw->source.cpu) {
-		kdtl_raw_free(raw);
+	if (!raw->source.cpu) {
+		kfree(raw);
 		return NULL;
 	}
 	strscpy(raw->name, attr->pmu, sizeof(raw->name));
@@ -1026,48 +826,6 @@ static struct kdtl_raw *kdtl_raw_alloc(const struct kdtl_session_attr *attr, u32
 	raw->source.pmu.type = type;
 	raw->config = attr->config;
 	raw->period = attr->period;
-	raw->layout = *layout;
-	mutex_init(&raw->lock);
-	INIT_WORK(&raw->work, kdtl_raw_work);
-	init_llist_head(&raw->unused);
-	for_each_possible_cpu(cpu)
-		kdtl_raw_cpu_init(raw, cpu);
-	return raw;
-}
-
-static bool kdtl_raw_is_like(const struct kdtl_raw *raw,
-			     const struct kdtl_session_attr *attr,
-			     const struct kdtl_aux_layout *layout)
-{
-	return raw->config == attr->config && raw->period == attr->period &&
-	       raw->layout.nr_pages == layout->nr_pages &&
-	       raw->layout.watermark == layout->watermark &&
-	       raw->layout.overwrite == layout->overwrite;
-}
-
-static struct kdtl_raw *kdtl_raw_join_or_alloc(const char *owner,
-					       const struct kdtl_session_attr *attr,
-					       u32 type,
-					       const struct kdtl_aux_layout *layout)
-{
-	struct kdtl_raw *raw;
-
-	lockdep_assert_held(&kdtl_raws_lock);
-	list_for_each_entry(raw, &kdtl_raws, node) {
-		if (raw->source.pmu.type != type || strcmp(raw->name, attr->pmu))
-			continue;
-		if (kdtl_raw_is_like(raw, attr, layout))
-			return raw;
-		pr_warn_ratelimited("%s: sessions share %s's area, and another one has config=%#llx, period=%llu, %u pages, a watermark of %llu bytes%s\n",
-				    owner, attr->pmu, raw->config, raw->period,
-				    raw->layout.nr_pages, raw->layout.watermark,
-				    raw->layout.overwrite ? " and overwrites" : "");
-		return ERR_PTR(-EBUSY);
-	}
-	raw = kdtl_raw_alloc(attr, type, layout);
-	if (!raw)
-		return ERR_PTR(-ENOMEM);
-	list_add(&raw->node, &kdtl_raws);
 	return raw;
 }
 
@@ -1075,20 +833,9 @@ static struct kdtl_raw *kdtl_raw_join_or_alloc(const char *owner,
 static void kdtl_raw_put(struct kdtl_session *s)
 {
 	struct kdtl_raw *raw = container_of(s->pmu, struct kdtl_raw, source);
-	bool last;
 
-	mutex_lock(&kdtl_raws_lock);
-	last = !--raw->sessions;
-	if (last)
-		list_del(&raw->node);
-	mutex_unlock(&kdtl_raws_lock);
-	if (!last)
-		return;
-	irq_work_sync(&raw->kick);
-	cancel_work_sync(&raw->work);
-	kdtl_raw_free_unused(raw);
-	mutex_destroy(&raw->lock);
-	kdtl_raw_free(raw);
+	free_percpu(raw->source.cpu);
+	kfree(raw);
 }
 
 static const struct kdtl_area_ops kdtl_raw_areas = {
@@ -1105,7 +852,7 @@ static const struct kdtl_area_ops kdtl_raw_areas = {
 };
 
 /**
- * kdtl_raw_get() - find a PMU for a raw session, and hold it
+ * kdtl_raw_get() - find the PMU of a raw session
  * @s: the session, which then has the PMU as its source, and the PMU's areas
  * @attr: its attributes: perf's name of the PMU, and its events' attributes
  *
@@ -1113,10 +860,9 @@ static const struct kdtl_area_ops kdtl_raw_areas = {
  *
  * Context: may sleep.
  * Return:
- * * 0; in case of an error a line in the log says what is wrong
+ * * 0; in case of an error but -ENOMEM a line in the log says what is wrong
  * * -ENODEV: perf has no PMU of this name
  * * -EOPNOTSUPP: the PMU has no AUX areas
- * * -EBUSY: a session on the PMU has another layout, config or period
  * * -ENOMEM
  */
 int kdtl_raw_get(struct kdtl_session *s, const struct kdtl_session_attr *attr)
@@ -1128,13 +874,9 @@ int kdtl_raw_get(struct kdtl_session *s, const struct kdtl_session_attr *attr)
 	err = kdtl_raw_find(s->owner, attr->pmu, &type);
 	if (err)
 		return err;
-	mutex_lock(&kdtl_raws_lock);
-	raw = kdtl_raw_join_or_alloc(s->owner, attr, type, &s->layout);
-	if (!IS_ERR(raw))
-		raw->sessions++;
-	mutex_unlock(&kdtl_raws_lock);
-	if (IS_ERR(raw))
-		return PTR_ERR(raw);
+	raw = kdtl_raw_alloc(attr, type);
+	if (!raw)
+		return -ENOMEM;
 	s->pmu = &raw->source;
 	s->ops = &kdtl_raw_areas;
 	s->no_reader = true;

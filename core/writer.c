@@ -139,7 +139,7 @@ static noinline void kdtl_aux_report_lost(struct kdtl_aux *aux)
  * @settled: also about a gap that goes on
  *
  * Context: on the area's CPU with interrupts off, or when no event writes to the area any
- * more; for a raw session under kdtl_raw_cpu::lock.
+ * more; for a raw session under kdtl_raw_aux::lock.
  */
 void kdtl_aux_report(struct kdtl_aux *aux, bool settled)
 {

@@ -93,7 +93,6 @@ static u64 raw_flags(struct kdtl_session *s, u64 *bytes)
 static void raw_attrs(struct kunit *test)
 {
 	struct kdtl_session_attr attr;
-	struct kdtl_session *s;
 
 #define RAW_REFUSED(field, value, err) do {					\
 		attr = raw_attr(0);						\
@@ -114,15 +113,6 @@ static void raw_attrs(struct kunit *test)
 	attr.flags = 0;
 	attr.config = 1;
 	KUNIT_EXPECT_EQ(test, PTR_ERR(kdtl_session_create(&attr)), (long)-EINVAL);
-
-	/* Two sessions share an area, so they must agree on its attributes. */
-	s = raw_create(test, 0);
-	RAW_REFUSED(config, 2, -EBUSY);
-	RAW_REFUSED(period, NSEC_PER_MSEC, -EBUSY);
-	RAW_REFUSED(aux_pages, RAW_PAGES * 2, -EBUSY);
-	RAW_REFUSED(watermark, PAGE_SIZE * 2, -EBUSY);
-	RAW_REFUSED(flags, KDTL_SESSION_RAW | KDTL_SESSION_OVERWRITE, -EBUSY);
-	kdtl_session_close(s);
 #undef RAW_REFUSED
 }
 
@@ -265,61 +255,29 @@ static void raw_full(struct kunit *test)
 	kdtl_session_close(s);
 }
 
-/*
- * Sessions share the area, each with its own reader; the slowest reader decides how much room there
- * is.
- */
-static void raw_shared(struct kunit *test)
+/* The PMU allows one event on a CPU, which the first session has. */
+static void raw_second(struct kunit *test)
 {
-	struct kdtl_session *a = raw_started(test, 0), *b;
-	u8 next_a = raw_pmu_next(0), next_b;
+	struct kdtl_session *a = raw_started(test, 0), *b = raw_create(test, 0);
+	u8 next = raw_pmu_next(0);
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, a);
-	KUNIT_EXPECT_EQ(test, raw_pmu_write(0, 100), 100UL);
-	b = raw_create(test, 0);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, b);
-	KUNIT_EXPECT_EQ(test, kdtl_load(b, NULL), 0);
+	KUNIT_EXPECT_EQ(test, raw_pmu_write(0, 100), 100UL);
+	KUNIT_EXPECT_EQ(test, kdtl_load(b, NULL), -EBUSY);
 	KUNIT_EXPECT_EQ(test, raw_pmu_areas(), num_online_cpus());
 	KUNIT_EXPECT_EQ(test, raw_pmu_write(0, 10), 10UL);
-	KUNIT_EXPECT_EQ(test, raw_unread(b, 0), (ssize_t)0);
-	next_b = raw_pmu_next(0);
-	KUNIT_EXPECT_EQ(test, kdtl_start(b), 0);
-
-	/* Both sessions get bytes that are written now. */
-	KUNIT_EXPECT_EQ(test, raw_pmu_write(0, 1000), 1000UL);
-	raw_expect(test, a, 0, 1110, &next_a);
-	KUNIT_EXPECT_EQ(test, raw_unread(b, 0), (ssize_t)1000);
-	KUNIT_EXPECT_EQ(test, raw_fill(0), RAW_SIZE - 1001);
-	raw_expect(test, a, 0, RAW_SIZE - 1001, &next_a);
-	KUNIT_EXPECT_TRUE(test, kapi_until(!raw_pmu_is_on(0)));
-	raw_expect(test, b, 0, RAW_SIZE - 1, &next_b);
-	KUNIT_EXPECT_TRUE(test, kapi_until(raw_pmu_is_on(0)));
-
-	/*
-	 * Bytes written while b is stopped are not b's; bytes that b has not read take room away
-	 * from a.
-	 */
-	KUNIT_EXPECT_EQ(test, raw_pmu_write(0, 5), 5UL);
-	KUNIT_EXPECT_EQ(test, kdtl_stop(b), 0);
+	raw_expect(test, a, 0, 110, &next);
 	KUNIT_EXPECT_EQ(test, raw_pmu_write(0, 20), 20UL);
-	KUNIT_EXPECT_EQ(test, raw_unread(b, 0), (ssize_t)5);
-	KUNIT_EXPECT_EQ(test, kdtl_start(b), -EBUSY);
-	raw_expect(test, b, 0, 5, &next_b);
-	KUNIT_EXPECT_EQ(test, kdtl_start(b), 0);
-	next_b += 20;
-	KUNIT_EXPECT_EQ(test, raw_pmu_write(0, 30), 30UL);
-	raw_expect(test, b, 0, 30, &next_b);
-	raw_expect(test, a, 0, 55, &next_a);
-
-	/* When a session is unloaded, its unread data no longer takes room. */
-	KUNIT_EXPECT_EQ(test, raw_fill(0), RAW_SIZE - 1);
 	KUNIT_EXPECT_EQ(test, kdtl_unload(a), 0);
-	KUNIT_EXPECT_EQ(test, raw_unread(a, 0), (ssize_t)0);
-	raw_expect(test, b, 0, RAW_SIZE - 1, &next_b);
-	KUNIT_EXPECT_TRUE(test, kapi_until(raw_pmu_is_on(0)));
-	KUNIT_EXPECT_EQ(test, raw_pmu_write(0, 40), 40UL);
+
+	/* What the first session has not read stays there. */
+	KUNIT_EXPECT_EQ(test, kapi_go(b), 0);
+	KUNIT_EXPECT_EQ(test, raw_pmu_write(0, 30), 30UL);
+	raw_expect(test, a, 0, 20, &next);
+	raw_expect(test, b, 0, 30, &next);
+	KUNIT_EXPECT_EQ(test, kdtl_load(a, NULL), -EBUSY);
 	kdtl_session_close(a);
-	raw_expect(test, b, 0, 40, &next_b);
 	kdtl_session_close(b);
 }
 
@@ -463,53 +421,82 @@ static void raw_no_sg(struct kunit *test)
 /* A CPU goes and comes back: nothing that was written is lost, and the CPU is logged again. */
 static void raw_hotplug(struct kunit *test)
 {
-	struct kdtl_session *a = raw_started(test, 0), *b = raw_started(test, 0);
+	struct kdtl_session *s = raw_started(test, 0);
 	const int cpu = kapi_other_cpu(0);
 	struct kdtl_msg msg;
-	u8 next_a, next_b;
+	u8 next;
 
 	KUNIT_ASSERT_GE(test, cpu, 0);
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, a);
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, b);
-	next_a = raw_pmu_next(cpu);
-	next_b = next_a;
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	next = raw_pmu_next(cpu);
 	KUNIT_EXPECT_EQ(test, raw_pmu_write(cpu, 500), 500UL);
-	raw_expect(test, b, cpu, 500, &next_b);
 	KUNIT_ASSERT_EQ(test, remove_cpu(cpu), 0);
-	KUNIT_EXPECT_TRUE(test, kapi_msg_of(a, KDTL_MSG_CPU, &msg));
+	KUNIT_EXPECT_TRUE(test, kapi_msg_of(s, KDTL_MSG_CPU, &msg));
 	KUNIT_EXPECT_FALSE(test, msg.cpu_state.online);
 	KUNIT_EXPECT_EQ(test, raw_pmu_areas(), num_online_cpus());
-	KUNIT_EXPECT_EQ(test, raw_unread(a, cpu), (ssize_t)500);
-	raw_expect(test, a, cpu, 100, &next_a);
+	KUNIT_EXPECT_EQ(test, raw_unread(s, cpu), (ssize_t)500);
+	raw_expect(test, s, cpu, 100, &next);
 	KUNIT_ASSERT_EQ(test, cpus_bring_back(cpu), 0);
-	KUNIT_EXPECT_TRUE(test, kapi_msg_of(a, KDTL_MSG_CPU, &msg));
+	KUNIT_EXPECT_TRUE(test, kapi_msg_of(s, KDTL_MSG_CPU, &msg));
 	KUNIT_EXPECT_TRUE(test, msg.cpu_state.online);
 	KUNIT_EXPECT_EQ(test, msg.cpu_state.error, 0);
 	KUNIT_EXPECT_TRUE(test, raw_pmu_is_on(cpu));
 
-	/* One reader is still in the pages from before, the other one is not. */
+	/* The reader is still in the pages from before. */
 	KUNIT_EXPECT_EQ(test, raw_pmu_write(cpu, 300), 300UL);
-	raw_expect(test, b, cpu, 300, &next_b);
-	KUNIT_EXPECT_EQ(test, raw_unread(a, cpu), (ssize_t)400);
-	raw_expect(test, a, cpu, 399, &next_a);
-	KUNIT_EXPECT_EQ(test, raw_unread(a, cpu), (ssize_t)1);
-	raw_expect(test, a, cpu, 1, &next_a);
-	raw_expect(test, a, cpu, 300, &next_a);
+	KUNIT_EXPECT_EQ(test, raw_unread(s, cpu), (ssize_t)400);
+	raw_expect(test, s, cpu, 399, &next);
+	KUNIT_EXPECT_EQ(test, raw_unread(s, cpu), (ssize_t)1);
+	raw_expect(test, s, cpu, 1, &next);
+	raw_expect(test, s, cpu, 300, &next);
 
-	/* The CPU goes again, while both sessions have unread bytes. */
+	/* The CPU goes again, and comes back while the session is stopped. */
 	KUNIT_EXPECT_EQ(test, raw_pmu_write(cpu, 20), 20UL);
 	KUNIT_ASSERT_EQ(test, remove_cpu(cpu), 0);
-	kdtl_session_close(b);
-	raw_expect(test, a, cpu, 20, &next_a);
-	KUNIT_EXPECT_EQ(test, kdtl_stop(a), 0);
+	raw_expect(test, s, cpu, 20, &next);
+	KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
 	KUNIT_ASSERT_EQ(test, cpus_bring_back(cpu), 0);
 	KUNIT_EXPECT_FALSE(test, raw_pmu_is_on(cpu));
-	KUNIT_EXPECT_EQ(test, kdtl_start(a), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_start(s), 0);
 	KUNIT_EXPECT_EQ(test, raw_pmu_write(cpu, 20), 20UL);
-	raw_expect(test, a, cpu, 20, &next_a);
+	raw_expect(test, s, cpu, 20, &next);
 	KUNIT_ASSERT_EQ(test, remove_cpu(cpu), 0);
-	kdtl_session_close(a);
+	kdtl_session_close(s);
 	KUNIT_ASSERT_EQ(test, cpus_bring_back(cpu), 0);
+}
+
+/*
+ * A CPU goes twice, and the reader has read nothing in between: what was written in between is
+ * lost, and the session says so.
+ */
+static void raw_hotplug_twice(struct kunit *test)
+{
+	struct kdtl_session *s = raw_started(test, 0);
+	const int cpu = kapi_other_cpu(0);
+	struct kdtl_aux_info info;
+	u64 bytes;
+	u8 next;
+
+	KUNIT_ASSERT_GE(test, cpu, 0);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	next = raw_pmu_next(cpu);
+	KUNIT_EXPECT_EQ(test, raw_pmu_write(cpu, 30), 30UL);
+	KUNIT_ASSERT_EQ(test, remove_cpu(cpu), 0);
+	KUNIT_ASSERT_EQ(test, cpus_bring_back(cpu), 0);
+	KUNIT_EXPECT_EQ(test, raw_pmu_write(cpu, 40), 40UL);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, cpu, &info), 0);
+	KUNIT_EXPECT_EQ(test, info.lost, 0ULL);
+	KUNIT_EXPECT_EQ(test, raw_flags(s, &bytes), 0ULL);
+	KUNIT_ASSERT_EQ(test, remove_cpu(cpu), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, cpu, &info), 0);
+	KUNIT_EXPECT_EQ(test, info.lost, 1ULL);
+	KUNIT_EXPECT_EQ(test, raw_flags(s, &bytes), (u64)PERF_AUX_FLAG_PARTIAL);
+	KUNIT_ASSERT_EQ(test, cpus_bring_back(cpu), 0);
+	raw_expect(test, s, cpu, 30, &next);
+	next = raw_pmu_next(cpu);
+	KUNIT_EXPECT_EQ(test, raw_pmu_write(cpu, 50), 50UL);
+	raw_expect(test, s, cpu, 50, &next);
+	kdtl_session_close(s);
 }
 
 /* If the session is started, a snapshot has only bytes from after the CPU came back. */
@@ -751,11 +738,12 @@ static struct kunit_case raw_cases[] = {
 	KUNIT_CASE(raw_verbs),
 	KUNIT_CASE(raw_read),
 	KUNIT_CASE(raw_full),
-	KUNIT_CASE(raw_shared),
+	KUNIT_CASE(raw_second),
 	KUNIT_CASE(raw_busy),
 	KUNIT_CASE(raw_overwrite),
 	KUNIT_CASE(raw_no_sg),
 	KUNIT_CASE(raw_hotplug),
+	KUNIT_CASE(raw_hotplug_twice),
 	KUNIT_CASE(raw_overwrite_hotplug),
 	KUNIT_CASE(raw_gone),
 	KUNIT_CASE(raw_own),

@@ -103,11 +103,10 @@ struct kdtl_place;	/* <linux/kdtl_verbs.h> */
  *
  * KDTL_SESSION_RAW is for PMUs whose drivers do not know kdtl: the session has the bytes
  * that the PMU writes to its AUX area.  Masks, counters, event sets, merges, gaps and
- * kdtl_session_open() need entries, so they are refused.  All raw sessions on a PMU share one
- * area on each CPU, so @config, @period, @aux_pages, @watermark and KDTL_SESSION_OVERWRITE
- * must be the same, and the slowest reader decides what may be overwritten.  If there is no
- * room, the PMU is off until a reader has consumed, and the next KDTL_MSG_AUX has
- * PERF_AUX_FLAG_TRUNCATED; how much was lost is not known.
+ * kdtl_session_open() need entries, so they are refused.  Each session has events of its own;
+ * many PMUs allow only one on a CPU, and then kdtl_load() of a second session returns -EBUSY.
+ * If there is no room, the PMU is off until the reader has consumed, and the next KDTL_MSG_AUX
+ * has PERF_AUX_FLAG_TRUNCATED; how much was lost is not known.
  */
 struct kdtl_session_attr {
 	const char		*pmu;

@@ -83,7 +83,6 @@ struct kdtl_session *__kdtl_session_create(const struct kdtl_session_attr *attr,
  * * -EOPNOTSUPP: the source distinguishes none of the mask's kinds; or, with
  *   KDTL_SESSION_RAW, the PMU has no AUX area, or this kernel's perf gives none to kernel
  *   events, whatever the PMU (a line in the log)
- * * -EBUSY: a KDTL_SESSION_RAW session on the PMU has another area or config
  * * -ENOMEM: memory is short, or max_session_mb is exceeded (a line in the log)
  * * the error of the source's attach(), for instance -EBUSY if somebody else owns
  *   the hypervisor's log

@@ -548,47 +548,26 @@ rests_between_rows()
 	[ "$rows" -ge 50 ] && [ $(($2 - $1)) -ge $((rows / 2)) ]
 }
 
-# ready TASK: it has a CPU, or waits for one.
-ready()
-{
-	grep -q '^State:.R' "/proc/$(pid_of "$1")/status"
-}
-
-# A task waits behind the hog on CPU 1, and is moved to CPU 0 while the hog still has CPU 1. (The
-# watch names the task that has waited for longest, which may be a kernel thread.) Set $waited
-# and $elsewhere to what the watch says of that.
+# move_behind_hog TASK: a hog takes the task to CPU 1, keeps it waiting there for 600 ms, and gives it
+# to CPU 0. Set $line to what the watch says of that.
 move_behind_hog()
 {
-	unload kdtl_watch && load kdtl_watch threshold_ms=0 pause_s=0 &&
-		echo "1 250" >"$watch/cpus" && echo "cgroup /svc 250" >"$watch/rules" &&
-		waiter svc moved || return
 	forget_log
-	hog 60000 &
-	until_true has_said 'kdtl_watch: CPU 1: no task of normal priority dispatched for .*, behind hog:' &&
-		until_true ready moved && taskset -p 1 "$(pid_of moved)" >/dev/null &&
-		until_true has_said 'kdtl_recorder: CPU 0: moved:[0-9]* (/svc) waited .*: end of table' &&
-		until_true has_waited moved
+	sh -c "$in_group" "$group/batch" "$dir/alarms_test" move hog 1 600 "$(pid_of "$1")" >/dev/null &&
+		until_true has_said "kdtl_recorder: CPU 0: $1:[0-9]* (/svc) waited .*: end of table" &&
+		until_true has_waited "$1"
 	status=$?
-	kill "$(pid_of hog)"
-	wait $!
-	line=$(log | grep 'kdtl_watch: CPU 0: moved:[0-9]* (/svc) waited' | head -n 1)
+	line=$(log | grep "kdtl_watch: CPU 0: $1:[0-9]* (/svc) waited" | head -n 1)
 	note "$line"
-	waited=$(number 'waited [a-z ]*')
-	elsewhere=$(number ', in the queue of another CPU ')
 	return $status
 }
 
-# An entry has room for 4.29 s in another queue, and of more the watch cannot say who had the CPU. A
-# busy host may take longer to move the task: then it is tried again.
 moved_is_known()
 {
-	# The thread of the hog before this one must not be the one that waits for longest.
-	unload kdtl_hog || return
-	for _ in 1 2 3 4 5; do
-		move_behind_hog || return
-		[ "$elsewhere" -ge 4290 ] || break
-		stop_waiters
-	done
+	unload kdtl_hog && unload kdtl_watch && load kdtl_watch threshold_ms=0 pause_s=0 &&
+		echo "cgroup /svc 250" >"$watch/rules" && waiter svc moved && move_behind_hog moved || return
+	waited=$(number 'waited [a-z ]*')
+	elsewhere=$(number ', in the queue of another CPU ')
 	within "$waited" 250 "$(longest moved)" && within "$elsewhere" 200 "$waited" &&
 		within "$(number '; CPU 1, where it ran last, had hog:[0-9]* (\/batch) ')" \
 			$((elsewhere - 10)) "$elsewhere" || return
@@ -598,28 +577,18 @@ moved_is_known()
 	echo "$line" | grep -q ' hog:[0-9]* (/batch) [0-9.]* m*s'
 }
 
-on_cpu()
+runs_on()
 {
 	[ "$(sed 's/.*) //' "/proc/$(pid_of "$1")/stat" | cut -d ' ' -f 37)" = "$2" ]
 }
 
-# A task that ran on CPU 0 waits behind the hog on CPU 1, and is moved back. Who had CPU 0, where it
-# ran last, is not why it waited.
+# A task that ran on CPU 0 comes back to it. Who had CPU 0, where it ran last, is not why it waited.
 came_back_is_known()
 {
 	stop_waiters
-	waiter svc back && taskset -p 1 "$(pid_of back)" >/dev/null && until_true on_cpu back 0 ||
-		return
-	forget_log
-	hog 60000 &
-	until_true on_cpu hog 1 && taskset -p 2 "$(pid_of back)" >/dev/null &&
-		until_true on_cpu back 1 && sleep 0.3 && taskset -p 1 "$(pid_of back)" >/dev/null &&
-		until_true has_said 'kdtl_watch: CPU 0: back:[0-9]* (/svc) waited .*, in the queue of another CPU '
-	status=$?
-	kill "$(pid_of hog)"
-	wait $!
-	note "$(log | grep 'kdtl_watch: CPU 0: back:[0-9]* (/svc) waited' | head -n 1)"
-	[ $status -eq 0 ] && ! has_said 'back:.*, where it ran last'
+	waiter svc back && taskset -p 1 "$(pid_of back)" >/dev/null && until_true runs_on back 0 &&
+		move_behind_hog back && [ "$(number ', in the queue of another CPU ')" -ge 200 ] &&
+		! has_said 'back:.*, where it ran last'
 }
 
 [ -x "$dir/alarms_test" ] || skip_all "no alarms_test: make -C selftests"

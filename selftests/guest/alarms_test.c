@@ -9,6 +9,8 @@
  *					prints how long it had it.  With PROCS, a file
  *					cgroup.procs, it gets the CPU as alarms_test, and
  *					joins the cgroup and takes its name only then
+ *	alarms_test move NAME CPU MS PID	is a hog that takes the task PID to CPU, and when MS
+ *					are over to CPU 0
  *	alarms_test exec NAME CPU MS	is a hog by way of a thread that gets the CPU, and then
  *					calls exec(), which gives it the PID of its process's
  *					leader
@@ -19,6 +21,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/prctl.h>
 #include <time.h>
@@ -81,12 +84,18 @@ static void join(const char *procs)
 	must(fd >= 0 && write(fd, "0", 1) == 1 && !close(fd));
 }
 
-static void hog(uint64_t len, const char *name, const char *procs)
+static void be_real_time(void)
 {
 	const struct sched_param param = { .sched_priority = 1 };
-	uint64_t from, had;
 
 	must(!sched_setscheduler(0, SCHED_FIFO, &param));
+}
+
+static void hog(uint64_t len, const char *name, const char *procs)
+{
+	uint64_t from, had;
+
+	be_real_time();
 	if (procs)
 		join(procs);
 	prctl(PR_SET_NAME, name);
@@ -99,12 +108,20 @@ static void hog(uint64_t len, const char *name, const char *procs)
 	printf("%llu\n", (unsigned long long)(had / MS));
 }
 
+/* The task is moved while this one has the CPU, however slow the machine is. */
+static void move(uint64_t len, const char *name, int cpu, pid_t pid)
+{
+	be_real_time();
+	pin(pid, cpu);
+	hog(len, name, NULL);
+	pin(pid, 0);
+}
+
 static void *exec_hog(void *args)
 {
-	const struct sched_param param = { .sched_priority = 1 };
 	char **argv = args;
 
-	must(!sched_setscheduler(0, SCHED_FIFO, &param));
+	be_real_time();
 	execl("/proc/self/exe", argv[0], "hog", argv[2], argv[3], argv[4], NULL);
 	must(!"exec");
 	return NULL;
@@ -121,12 +138,17 @@ static void exec_in_thread(char **argv)
 
 int main(int argc, char **argv)
 {
+	bool moves;
+
 	must(argc == 5 || argc == 6);
+	moves = !strcmp(argv[1], "move");
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	if (argc == 5)
+	if (argc == 5 || moves)
 		prctl(PR_SET_NAME, argv[2]);
 	pin(0, atoi(argv[3]));
-	if (!strcmp(argv[1], "exec"))
+	if (moves)
+		move(atoi(argv[4]) * MS, argv[2], atoi(argv[3]), atoi(argv[5]));
+	else if (!strcmp(argv[1], "exec"))
 		exec_in_thread(argv);
 	else if (!strcmp(argv[1], "wait"))
 		wait_for_cpu(atoi(argv[4]) * MS);

@@ -405,6 +405,9 @@ static void kdtl_area_info(struct kdtl_session *s, struct kdtl_aux *aux,
 	if ((s64)(info->head - start) < 0)
 		info->head = start;
 	info->online = READ_ONCE(aux->event) && !READ_ONCE(aux->error);
+	info->moves = kdtl_u64_read(&aux->moves);
+	info->went = kdtl_u64_read(&aux->went);
+	info->came = kdtl_u64_read(&aux->came);
 	if (!s->ops->entries)
 		return;
 	info->consumed = kdtl_entries(info->tail - start);
@@ -434,6 +437,9 @@ static void kdtl_session_info(struct kdtl_session *s, struct kdtl_aux_info *sum)
 		sum->unread += info.unread;
 		sum->filtered += info.filtered;
 		sum->online |= info.online;
+		sum->moves += info.moves;
+		sum->went = max(sum->went, info.went);
+		sum->came = max(sum->came, info.came);
 	}
 }
 

@@ -14,9 +14,9 @@
 #include <linux/kdtl_pmu.h>
 #include <linux/kdtl_verbs.h>
 #include <linux/ktime.h>
-#include <linux/sched/clock.h>
 
 #include "../core/session.h"
+#include "../core/source.h"
 #include "request.h"
 
 /* A rate over less time than this would mostly be the error of the readings. */
@@ -24,11 +24,6 @@
 
 /* An interrupt of the hypervisor may come between two readings: take the closest ones. */
 #define KDTL_TIMEBASE_TRIES	8
-
-static u64 kdtl_source_clock(struct kdtl_pmu *p)
-{
-	return p->clock ? p->clock(p) : local_clock();
-}
 
 static void kdtl_timebase_read(struct kdtl_pmu *p, struct kdtl_timebase *tb)
 {

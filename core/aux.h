@@ -64,10 +64,13 @@ struct kdtl_session;
  * @priv: what the driver's setup_aux() returned, for its free_aux()
  * @session: the session of the area
  * @event: the CPU's perf event while it is loaded and online
+ * @moves: how often the CPU went offline, or came online, while the session was loaded on it
+ * @went: when it last did the one, on the source's time base; 0: it has not
+ * @came: when it last did the other
  *
  * The CPU owns the fields up to @wake (interrupts off), and the reader owns @tail to
- * @reader.  Locks protect @gaps and @due.  The other fields do not change while there
- * is a writer.
+ * @reader.  Locks protect @gaps and @due.  @moves to @came are CPU hotplug's.  The other
+ * fields do not change while there is a writer.
  */
 struct kdtl_aux {
 	struct kdtl_sink	sink ____cacheline_aligned_in_smp;
@@ -116,6 +119,10 @@ struct kdtl_aux {
 	void			*priv;
 	struct kdtl_session	*session;
 	struct perf_event	*event;
+
+	aligned_u64		moves;
+	aligned_u64		went;
+	aligned_u64		came;
 };
 
 /* The state of @set on the area's CPU. */

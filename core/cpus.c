@@ -23,6 +23,7 @@
 #include <linux/smp.h>
 
 #include "session.h"
+#include "source.h"
 #include "wake.h"
 #include "writer.h"
 
@@ -202,7 +203,28 @@ static void kdtl_cpu_close(struct kdtl_session *s, int cpu)
 	s->ops->settle(aux);
 }
 
-static void kdtl_cpu_announce(struct kdtl_session *s, int cpu, bool online, int err)
+static u64 kdtl_cpus_clock(struct kdtl_session *s)
+{
+	unsigned long flags;
+	u64 ticks;
+
+	local_irq_save(flags);
+	ticks = kdtl_source_clock(s->pmu);
+	local_irq_restore(flags);
+	return ticks;
+}
+
+/*
+ * Note when the CPU came or went.  Nothing orders the count and the times: a reader that looks at
+ * the same moment, and counts a move whose time it does not see yet, seems to have missed one.
+ */
+static void kdtl_cpu_moved(struct kdtl_aux *aux, bool online, u64 ticks)
+{
+	kdtl_u64_set(online ? &aux->came : &aux->went, ticks);
+	kdtl_u64_add(&aux->moves, 1);
+}
+
+static void kdtl_cpu_announce(struct kdtl_session *s, int cpu, bool online, int err, u64 ticks)
 {
 	struct kdtl_aux *aux = kdtl_session_aux(s, cpu);
 	struct kdtl_msg msg = {
@@ -213,6 +235,8 @@ static void kdtl_cpu_announce(struct kdtl_session *s, int cpu, bool online, int 
 
 	if (aux)
 		msg.set = aux->set->id;
+	if (aux && !err)
+		kdtl_cpu_moved(aux, online, ticks);
 	kdtl_msgq_put(&s->msgs, &msg);
 	kdtl_session_wake(s);
 }
@@ -233,12 +257,15 @@ static bool kdtl_cpu_follows(struct kdtl_session *s, int cpu)
 static int kdtl_cpu_online(unsigned int cpu, struct hlist_node *node)
 {
 	struct kdtl_session *s = hlist_entry(node, struct kdtl_session, hotplug);
+	u64 ticks;
 	int err;
 
 	if (!kdtl_cpu_follows(s, cpu))
 		return 0;
+	/* No entry is older. */
+	ticks = kdtl_cpus_clock(s);
 	err = kdtl_cpu_open(s, cpu);
-	kdtl_cpu_announce(s, cpu, !err, err);
+	kdtl_cpu_announce(s, cpu, !err, err, ticks);
 	return 0;
 }
 
@@ -249,7 +276,7 @@ static int kdtl_cpu_offline(unsigned int cpu, struct hlist_node *node)
 	if (!kdtl_cpu_follows(s, cpu))
 		return 0;
 	kdtl_cpu_close(s, cpu);
-	kdtl_cpu_announce(s, cpu, false, 0);
+	kdtl_cpu_announce(s, cpu, false, 0, kdtl_cpus_clock(s));
 	return 0;
 }
 

@@ -4,6 +4,13 @@
 #define _KDTL_SOURCE_H
 
 #include <linux/kdtl_pmu.h>
+#include <linux/sched/clock.h>
+
+/* The time base, with interrupts off. */
+static inline u64 kdtl_source_clock(struct kdtl_pmu *p)
+{
+	return p->clock ? p->clock(p) : local_clock();
+}
 
 bool kdtl_source_name_valid(const char *name);
 bool kdtl_source_is_coming(const struct kdtl_pmu *p);

@@ -41,11 +41,12 @@ static bool hotplug_runs(int cpu)
 
 /*
  * Each session has all entries that were made while their CPU was online, and messages say that the
- * CPU went and came.
+ * CPU went and came, as its area does.
  */
 static void hotplug_end(struct kunit *test, unsigned int times)
 {
 	const int first = cpumask_first(cpu_online_mask);
+	struct kdtl_aux_info info;
 	struct many *m;
 	int i, cpu;
 
@@ -58,6 +59,9 @@ static void hotplug_end(struct kunit *test, unsigned int times)
 			many_expect_exact(test, m, cpu);
 			KUNIT_EXPECT_EQ(test, m->went[cpu], (cpu == first ? 0 : times));
 			KUNIT_EXPECT_EQ(test, m->came[cpu], (cpu == first ? 0 : times));
+			KUNIT_ASSERT_EQ(test, kdtl_aux_info(m->s, cpu, &info), 0);
+			KUNIT_EXPECT_EQ(test, info.moves, (cpu == first ? 0 : 2 * times));
+			KUNIT_EXPECT_EQ(test, info.went < info.came, cpu != first);
 		}
 	}
 }

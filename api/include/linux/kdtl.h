@@ -144,6 +144,11 @@ struct kdtl_session_attr {
  * @tb_boot: the time base's value at boot
  * @online: the CPU is logged, or will be when the session is started; also false for
  *	an online CPU that cannot be logged, see KDTL_MSG_CPU
+ * @moves: how often the CPU went offline or came online, since the session was created, while
+ *	it was loaded there
+ * @went: when it last went offline, in ticks of the time base; no entry from before is newer.
+ *	0: never
+ * @came: when it last came online; no entry from after that is older.  0: never
  * @tasks: the entries name Linux tasks: kdtl_entry_pid(), kdtl_entry_comm() and
  *	kdtl_task_at() are meaningful
  * @stolen: an entry's wait is time in which a hypervisor had the CPU
@@ -155,8 +160,8 @@ struct kdtl_session_attr {
  * are 0.
  *
  * For all CPUs, the counts of entries and the positions are sums (so @head minus @tail is
- * still the number of unread bytes), @online is true if it is true for any CPU, and the
- * other fields are the same for each CPU.
+ * still the number of unread bytes), and so is @moves; @went and @came are the latest times;
+ * @online is true if it is true for any CPU, and the other fields are the same for each CPU.
  */
 struct kdtl_aux_info {
 	const char *source;
@@ -171,6 +176,9 @@ struct kdtl_aux_info {
 	u64	filtered;
 	u64	tb_freq;
 	u64	tb_boot;
+	u64	moves;
+	u64	went;
+	u64	came;
 	bool	online;
 	bool	tasks;
 	bool	stolen;

@@ -544,6 +544,11 @@ struct kdtl_stream_attr {
  * @source: name of the source
  * @filtered: dispatches that waited less than kdtl_stream_attr::min_wait; they are not
  *	part of @produced
+ * @moves: how often the CPU went offline or came online since SETUP; or the sum
+ * @went: when it last went offline, in ticks; 0: never. Of all CPUs, the latest time
+ * @came: when it last came online, likewise
+ *
+ * While a CPU goes or comes, @moves may be one ahead of the times.
  *
  * produced = consumed + lost + unread.  Later versions may add fields at the end.
  */
@@ -560,6 +565,9 @@ struct kdtl_stream_info {
 	__aligned_u64	unread;
 	char		source[KDTL_SOURCE_LEN];
 	__aligned_u64	filtered;
+	__aligned_u64	moves;
+	__aligned_u64	went;
+	__aligned_u64	came;
 };
 
 /**

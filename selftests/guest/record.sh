@@ -264,6 +264,77 @@ cpus_refused()
 	bring_back "$last" && return "$1"
 }
 
+# moved FILE: takes the last CPU offline and back. The kernel's log, whose clock is that of the
+# entries, has when each of the two began and when it was over.
+moved()
+{
+	forget_log
+	for state in 0 1; do
+		echo "begin $state" >/dev/kmsg
+		if [ $state -eq 0 ]; then
+			echo 0 >"$online"
+		else
+			bring_back "$last"
+		fi || return
+		echo "end $state" >/dev/kmsg
+		sleep 0.5
+	done
+	log | sed -n 's/^\[ *\([0-9.]*\)\] \(begin\|end\) \([01]\)$/\2 \3 \1/p' >"$1"
+}
+
+# marks_fit FILE LOG: the marks of the last CPU are that it went, and then that it came, each while
+# the shell waited for that. The task that took it offline had the CPU for less than the half second
+# that it was offline at least, and nobody else had it then.
+marks_fit()
+{
+	kdtl print "$1" >marks.out 2>marks.err
+	kdtl report --json --comm "cpuhp/$last" "$1" >marks.json 2>/dev/null
+	awk -v cpu="$last" '
+		FILENAME ~ /log$/ { time[$1 $2] = $3; next }
+		/^# *[0-9]/ && $3 == cpu { marks = marks $4 " " $5 " "; at[$4] = $2 }
+		END {
+			print marks, time["begin0"], at["went"], time["end0"], time["begin1"], at["came"],
+				time["end1"]
+			exit !(marks == "went offline came online " && time["begin0"] <= at["went"] &&
+				at["went"] <= time["end0"] && time["begin1"] <= at["came"] &&
+				at["came"] <= time["end1"])
+		}' "$2" marks.out >marks.said &&
+		grep -q ": CPU $last went offline at .*, CPU $last came online at " marks.err &&
+		awk -v RS=, -F: '/"ran_/ { ran += $2; n++ } END { print "ran", ran; exit !(n && ran < 5e8) }' \
+			marks.json >>marks.said && return
+	cat marks.said marks.err marks.json
+	return 1
+}
+
+cpu_is_marked()
+{
+	"$dir/kdtl" record -q -i -o moves.data &
+	set -- $!
+	is_recording moves.data && moved moves.log
+	set -- $? "$1"
+	kill -INT "$2"
+	wait "$2"
+	is "$1" 0 && marks_fit moves.data moves.log
+}
+
+# If kdtl gets no CPU while a CPU goes and comes several times, it knows the last times only, and that
+# there were others: of the time before them it has a loss of no entries, a chunk of type 9.
+cpu_is_missed()
+{
+	"$dir/kdtl" record -q -i -o missed.data &
+	set -- $!
+	is_recording missed.data && kill -STOP "$1" && echo 0 >"$online" && bring_back "$last" &&
+		moved missed.log
+	set -- $? "$1"
+	kill -CONT "$2"
+	kill -INT "$2"
+	wait "$2"
+	is "$1" 0 && marks_fit missed.data missed.log || return
+	losses=$(hexdump -v -e '8/1 "%02x" "\n"' missed.data |
+		sed -n '/^0000000900000020$/{n;n;n;n;p}')
+	is "$losses" 0000000000000000
+}
+
 no_source()
 {
 	unload kdtl_sched || return
@@ -530,7 +601,7 @@ rm -rf $work
 mkdir -p $work
 need kdtl kdtl_sched kdtl_stream
 cd $work || exit
-plan 26
+plan 28
 background busy
 ok "kdtl why -d says what happens now" why_now
 ok "Ctrl-C ends it early, and it says what it knows" why_until_interrupted
@@ -547,8 +618,12 @@ last=$(($(nproc) - 1))
 online=/sys/devices/system/cpu/cpu$last/online
 if [ $last -gt 0 ] && [ -e "$online" ]; then
 	ok "CPUs that are not there are named" cpus_refused
+	ok "it has marks for a CPU that goes and comes" cpu_is_marked
+	ok "and says what it has missed" cpu_is_missed
 else
 	skip "CPUs that are not there are named" "no CPU can be taken offline"
+	skip "it has marks for a CPU that goes and comes" "no CPU can be taken offline"
+	skip "and says what it has missed" "no CPU can be taken offline"
 fi
 if [ "$(nproc)" -gt 1 ] && [ -x "$dir/held" ]; then
 	ok "a wait behind a task that runs to the end" hog_to_the_end

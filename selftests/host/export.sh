@@ -435,6 +435,38 @@ tracks()
 		chrome old >/dev/null && chrome empty
 }
 
+# A CPU that is offline has a slice for that, to the end of the recording if it does not come back,
+# also if it has nothing else.
+offline()
+{
+	recording offline <<-'END' || return
+		clock 0 1700000000000000000
+		run 1000000000 1 0 0 20 0 cpuhp/1
+		offline 1000500000 1
+		online 2100000000 1
+		run 2200000000 1 0 0 100 20 web
+		idle 2500000000 1 100
+		offline 3000000000 5
+		clock 4000000000 1700000004000000000
+	END
+	kdtl export --format chrome "$work/offline.data" 2>/dev/null | python3 -c '
+import decimal, json, sys
+trace = json.load(sys.stdin, parse_float=decimal.Decimal)["traceEvents"]
+names = {e["tid"]: e["args"]["name"] for e in trace if e["name"] == "thread_name"}
+for e in trace:
+    if e["ph"] == "X":
+        assert set(e) == {"name", "ph", "pid", "tid", "ts", "dur"}, e
+        print(names[e["tid"]], e["name"], e["ts"], e["dur"])
+    elif e["ph"] == "B":
+        print(names[e["tid"]], e["name"], e["ts"])' | diff - <(cat <<-'END'
+		CPU 1 not known 0.000
+		CPU 1 web 1200000.000
+		CPU 1 offline 500.000 1099500.000
+		CPU 5 offline 2000000.000 1000000.000
+	END
+	)
+}
+
 # The time that a task waited after a limit had held it back is a slice of its own.
 waits_after_a_limit()
 {
@@ -976,7 +1008,7 @@ nothing_half_made()
 "$top/scripts/install-deps" tool ctf || skip_all "babeltrace2 cannot be installed"
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-export.XXXXXX")
 partial "$work"
-plan 33
+plan 34
 ok "kdtl builds" builds
 ok "recordings are made" records
 ok "JSON lines say what print says" says_what_print_says jsonl
@@ -993,6 +1025,7 @@ ok "and in CTF" lost_in_ctf
 ok "wake-ups say who woke whom" wakes_are_exported
 ok "any name is valid JSON and CSV" names_are_escaped
 ok "the trace for Perfetto has tracks by its rules" tracks
+ok "a CPU that is offline has a slice, too" offline
 ok "what a task waits after a limit is a slice of its own" waits_after_a_limit
 ok "and arrows from wakers" arrows
 ok "ftrace's text has switches and wakers, line by line" as_ftrace

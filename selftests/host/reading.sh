@@ -229,9 +229,71 @@ losses_in_any_order()
 		grep -q 'task=c .* behind=b behind_ms=800\.000 .* unknown_ms=0\.000 ' "$work/out"
 }
 
+# moves [LINE]...: makes a recording in which the task that takes CPU 1 offline is its last one, and
+# its first one when it is back, with these lines.
+moves()
+{
+	printf '%s\n' 'boot 0 1700000000000000000' 'clock 0 1700000000000000000' "$@" \
+		'run 1000000000 1 10 0 100 0 web' 'run 1100000000 1 10 0 20 100 cpuhp/1' \
+		'run 1500000000 0 10 0 300 0 other' 'run 1902000000 1 500000000 0 100 20 web' \
+		'idle 2000000000 1 100' 'run 2100000000 1 10 0 20 0 cpuhp/1' \
+		'idle 2100000000 0 300' 'clock 3000000000 1700000003000000000' |
+		python3 "$here/lib/recording.py" "$work/data"
+}
+
+# print has a line in the order of time for a CPU that goes or comes, and all commands say when that
+# was.  The time is no task's, and nobody waited behind one then; without the marks it would be.
+offline_is_told()
+{
+	moves 'online 2300000000 2' 'offline 1101000000 1' 'online 1901000000 1' \
+		'offline 2101000000 1' && kdtl print "$work/data" 2>"$work/err" >"$work/out" &&
+		diff "$work/err" - <<-END &&
+			kdtl: $work/data: CPU 1 went offline at 22:13:21.101, CPU 1 came online at 22:13:21.901, CPU 1 went offline at 22:13:22.101, CPU 2 came online at 22:13:22.300
+		END
+		sed 1,2d "$work/out" | awk '{ print $1, $2, $3, $4 }' | diff - <(cat <<-'END'
+			1.000000000 1 10 ns
+			1.100000000 1 10 ns
+			# 1.101000000 1 went
+			1.500000000 0 10 ns
+			# 1.901000000 1 came
+			1.902000000 1 500 ms
+			2.000000000 1 0 ns
+			2.100000000 1 10 ns
+			2.100000000 0 0 ns
+			# 2.101000000 1 went
+			# 2.300000000 2 came
+		END
+		) &&
+		[ "$(kdtl print --cpu 0,2 --from 22:13:22.2 "$work/data" | grep -c '^# *[0-9]')" -eq 1 ] &&
+		! kdtl print -n 2 "$work/data" | grep '^# *[0-9]' &&
+		kdtl report "$work/data" 2>/dev/null >"$work/out" &&
+		matches '^cpuhp/1 (20)  *2  *0ns+ ' <"$work/out" &&
+		matches '^+ means or more: for 2.00 ms it is not known' <"$work/out" &&
+		kdtl why -n 1 --brief "$work/data" 2>/dev/null |
+		matches 'task=web .* behind=? behind_ms=0 .* unknown_ms=500\.000 ' &&
+		moves && kdtl print "$work/data" 2>&1 | diff - <(kdtl print "$work/data" 2>/dev/null) &&
+		kdtl report "$work/data" 2>/dev/null | matches '^cpuhp/1 (20)  *2  *802ms+ ' && return
+	cat "$work/err" "$work/out"
+	return 1
+}
+
+# Marks that make no sense are left out, and do not hide others.
+strange_moves()
+{
+	moves 'online 1901000000 1' 'online 18446744073709551615 1' 'offline 1101000000 1' \
+		'offline 1101000000 1' 'online 1901000000 1' 'offline 5 65536' 'offline 6 4294967295' \
+		'offline 18446744073709551615 3' && kdtl report "$work/data" 2>"$work/err" >"$work/out" &&
+		matches '^cpuhp/1 (20)  *2  *0ns+ ' <"$work/out" &&
+		matches ': CPU 1 went offline at 22:13:21.101, .*, and so on, 2 more times$' <"$work/err" &&
+		kdtl print "$work/data" >"$work/out" 2>&1 && kdtl print --cpu 0-3 "$work/data" 2>&1 |
+		diff "$work/out" - && return
+	cat "$work/err" "$work/out"
+	return 1
+}
+
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-reading.XXXXXX")
 partial "$work"
-plan 20
+plan 22
 ok "kdtl builds" builds
 ok "of a recording that is whole nothing is said" ended ''
 ok "one without an end may still be written" \
@@ -254,4 +316,6 @@ ok "a time base that is very fast is read" fast_time_base
 ok "and of a very slow one, times that no number holds" slow_time_base
 ok "the size of a part is whole words" size_is_whole
 ok "losses in any order are of their CPU and time" losses_in_any_order
+ok "CPUs that were offline are marked, and nobody had them" offline_is_told
+ok "strange marks do not hide others" strange_moves
 finish

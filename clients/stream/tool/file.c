@@ -202,6 +202,9 @@ static void add_chunks(struct recording *r, const char *p, size_t left)
 		case KDTL_CHUNK_LOST:
 			add_losses(r, p, size);
 			break;
+		case KDTL_CHUNK_MOVES:
+			moves_add(r, p, size);
+			break;
 		case KDTL_CHUNK_UNTIL:
 			set_number(&r->until, p, size);
 			break;
@@ -307,6 +310,7 @@ const char *recording_read(struct recording *r, const char *path)
 	if (r->began && r->nr_clocks && r->clock[0].ticks > r->began)
 		r->began = r->clock[0].ticks;
 	gaps_sort(r->loss, r->nr_losses);
+	moves_sort(r);
 	tasks_sort(r);
 	return NULL;
 }
@@ -341,6 +345,7 @@ struct recording recording_open_any(const char *path)
 	repeats_check(&r);
 	clock_check(&r, path);
 	recording_check(&r, path);
+	moves_tell(&r, path);
 	return r;
 }
 

@@ -228,17 +228,23 @@ static bool wants_wake(const struct filter *f, const struct kdtl_wake_entry *w)
 }
 
 /* By the CPU, and the time. */
-static bool wants_place(const struct filter *f, const struct recording *r,
-			const struct kdtl_entry *e)
+bool filter_wants_place(const struct filter *f, const struct recording *r, unsigned int cpu,
+			uint64_t ticks)
 {
 	uint64_t ns;
 
-	if (f->cpus && !CPU_ISSET_S(entry_cpu(e), CPU_ALLOC_SIZE(MAX_CPUS), f->cpus))
+	if (f->cpus && !CPU_ISSET_S(cpu, CPU_ALLOC_SIZE(MAX_CPUS), f->cpus))
 		return false;
 	if (!f->from && !f->to)
 		return true;
-	ns = time_of_day(r, be64toh(e->timebase));
+	ns = time_of_day(r, ticks);
 	return ns >= f->first && ns < f->last;
+}
+
+static bool wants_place(const struct filter *f, const struct recording *r,
+			const struct kdtl_entry *e)
+{
+	return filter_wants_place(f, r, entry_cpu(e), be64toh(e->timebase));
 }
 
 static bool wants_cgroup(const struct filter *f, const struct recording *r,

@@ -356,21 +356,54 @@ static void put_names(const void *node, VISIT which, int depth)
 		put_name(writing, "process_name", t->tgid, t->tgid, comm);
 }
 
+static void put_cpu_name(struct chrome *c, unsigned int cpu)
+{
+	char name[16];
+
+	snprintf(name, sizeof(name), "CPU %u", cpu);
+	put_name(c, "thread_name", CPUS_PID, cpu_tid(cpu), name);
+	put_order(c, "thread_sort_index", CPUS_PID, cpu_tid(cpu), cpu);
+}
+
 static void put_cpu_names(struct chrome *c)
 {
 	const struct recording *r = c->r;
-	char name[16];
-	int cpu;
 
 	put_name(c, "process_name", CPUS_PID, CPUS_PID, "CPUs");
 	put_order(c, "process_sort_index", CPUS_PID, CPUS_PID, -1);
 	for (size_t i = 0; i < r->nr; i++) {
-		cpu = entry_cpu(r->entry[i]);
-		if (i && entry_cpu(r->entry[i - 1]) == (unsigned int)cpu)
+		if (!i || entry_cpu(r->entry[i - 1]) != entry_cpu(r->entry[i]))
+			put_cpu_name(c, entry_cpu(r->entry[i]));
+	}
+}
+
+/*
+ * When CPUs were offline, as slices on their tracks, even of CPUs without any entry.  Edges of a
+ * track must be in the order of time, and those of entries come one after the other, so these have
+ * a duration.
+ */
+static void put_offline(struct chrome *c)
+{
+	const struct recording *r = c->r;
+	const struct move *end = r->move + r->nr_moves;
+	uint64_t from, to;
+	struct json_object *o;
+
+	for (const struct move *m = r->move, *next; m < end; m++) {
+		/* Its slice began when it went, unless that was before the recording. */
+		if (m->online && m > r->move && m[-1].cpu == m->cpu)
 			continue;
-		snprintf(name, sizeof(name), "CPU %d", cpu);
-		put_name(c, "thread_name", CPUS_PID, cpu_tid(cpu), name);
-		put_order(c, "thread_sort_index", CPUS_PID, cpu_tid(cpu), cpu);
+		next = m->online ? m : m + 1 < end && m[1].cpu == m->cpu ? m + 1 : NULL;
+		from = m->online ? 0 : since_boot(r, m->ticks);
+		from = from > c->begin ? from : c->begin;
+		to = since_boot(r, next ? next->ticks : recording_span(r).to);
+		if (from >= to)
+			continue;
+		put_cpu_name(c, m->cpu);
+		o = event("offline", "X", CPUS_PID, cpu_tid(m->cpu));
+		json_object_object_add(o, "ts", us(from - c->begin));
+		json_object_object_add(o, "dur", us(to - from));
+		put_event(c, o, NULL);
 	}
 }
 
@@ -430,6 +463,7 @@ void export_chrome(FILE *out, struct recording *r, const struct sleeps *s,
 		if (!entry_is_idle(r->entry[line[k].i]))
 			put_wait(&c, &f, line[k].i);
 	}
+	put_offline(&c);
 	writing = &c;
 	twalk(c.tracks, put_names);
 	tdestroy(c.tracks, free);

@@ -75,6 +75,18 @@ struct gap {
 };
 
 /**
+ * struct move - struct kdtl_move in the machine's byte order
+ * @cpu: the CPU
+ * @online: it came online, or it went offline
+ * @ticks: when
+ */
+struct move {
+	unsigned int	cpu;
+	bool		online;
+	uint64_t	ticks;
+};
+
+/**
  * struct still - a wait that is not over when the recording ends
  * @entry: what would be the dispatch
  * @ns: for how long the task has waited, or has been held back
@@ -109,6 +121,8 @@ struct span {
  * @min_wait: dispatches after a shorter wait, in ns, were not recorded; 0: all were
  * @loss: when entries were lost, by CPU and time
  * @nr_losses: number of those; an older version recorded none
+ * @move: when CPUs went offline and came online, by CPU and time
+ * @nr_moves: number of those
  * @until: it has all entries up to this moment, in ticks; 0: not known
  * @some_cpus: the machine had CPUs that are not in it
  * @machine: what it was recorded on, as in uname(2); NULL: not known
@@ -143,6 +157,8 @@ struct recording {
 	uint64_t		min_wait;
 	struct gap		*loss;
 	size_t			nr_losses;
+	struct move		*move;
+	size_t			nr_moves;
 	uint64_t		until;
 	bool			some_cpus;
 	const char		*machine;
@@ -482,6 +498,13 @@ void stills_add(struct recording *r, const struct lasts *l, uint64_t since, uint
 void stills_find(struct recording *r);
 uint64_t recording_until(const struct recording *r);
 
+/* offline.c */
+void moves_add(struct recording *r, const char *p, size_t size);
+void moves_sort(struct recording *r);
+const struct move *move_after(const struct recording *r, const struct kdtl_entry *e);
+const char *move_text(const struct move *m);
+void moves_tell(const struct recording *r, const char *path);
+
 /* ran.c */
 size_t next_of_cpu(const struct recording *r, size_t i);
 void losses_tell(const struct recording *r, const char *path);
@@ -624,6 +647,8 @@ void tell_approximate(const struct recording *r);
 void filter_begin(struct filter *f, const struct recording *r);
 bool filter_wants(const struct filter *f, const struct recording *r,
 		  const struct kdtl_entry *e);
+bool filter_wants_place(const struct filter *f, const struct recording *r, unsigned int cpu,
+			uint64_t ticks);
 bool filter_wants_execd(const struct filter *f, const struct recording *r,
 			const struct kdtl_entry *e, const struct kdtl_task *t);
 

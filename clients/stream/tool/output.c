@@ -76,9 +76,18 @@ void output_filter(struct record *r)
 		write_chunk(&r->side, KDTL_CHUNK_SOME_CPUS, NULL, 0);
 }
 
+static void save_loss(struct record *r, int cpu, uint64_t to, uint64_t lost)
+{
+	const struct kdtl_loss loss = {
+		.cpu = htobe32(cpu), .from = htobe64(r->looked), .to = htobe64(to),
+		.lost = htobe64(lost),
+	};
+
+	write_chunk(&r->side, KDTL_CHUNK_LOST, &loss, sizeof(loss));
+}
+
 static void save_losses(struct record *r)
 {
-	struct kdtl_loss loss;
 	uint64_t lost;
 
 	session_find_cpus(r);
@@ -86,27 +95,68 @@ static void save_losses(struct record *r)
 		lost = device_cpu_info(r->dev, c->cpu).lost;
 		if (lost == c->lost)
 			continue;
-		loss = (struct kdtl_loss){
-			.cpu = htobe32(c->cpu), .from = htobe64(r->looked),
-			.to = htobe64(device_clock(r->dev).ticks),
-			.lost = htobe64(lost - c->lost),
-		};
-		write_chunk(&r->side, KDTL_CHUNK_LOST, &loss, sizeof(loss));
+		save_loss(r, c->cpu, device_clock(r->dev).ticks, lost - c->lost);
 		c->lost = lost;
 	}
 }
 
+static void save_move(struct record *r, int cpu, bool online, uint64_t ticks)
+{
+	const struct kdtl_move move = { htobe32(cpu), htobe32(online), htobe64(ticks) };
+
+	write_chunk(&r->side, KDTL_CHUNK_MOVES, &move, sizeof(move));
+}
+
+/*
+ * Save when a CPU went offline or came online.  The kernel has the last time of each.  If there
+ * were others since the last look, nothing is known of the time until the first of the two.
+ */
+static void save_moves_of(struct record *r, struct log_cpu *c)
+{
+	const struct kdtl_stream_info info = device_cpu_info(r->dev, c->cpu);
+	const bool went = info.went != c->went, came = info.came != c->came;
+	const bool back = info.came > info.went;
+
+	if (!went && !came)
+		return;
+	c->moves += went + came;
+	c->went = info.went;
+	c->came = info.came;
+	if (info.moves > c->moves) {
+		save_loss(r, c->cpu, went && (back || !came) ? info.went : info.came, 0);
+		c->moves = info.moves;
+	}
+	if (went && back)
+		save_move(r, c->cpu, false, info.went);
+	if (came)
+		save_move(r, c->cpu, true, info.came);
+	if (went && !back)
+		save_move(r, c->cpu, false, info.went);
+}
+
+static void save_moves(struct record *r)
+{
+	session_find_cpus(r);
+	for (struct log_cpu *c = r->cpu; c < r->cpu + r->nr_cpus; c++)
+		save_moves_of(r, c);
+}
+
 /*
  * If entries were lost since the last look, save when, and on which CPUs, so that readers do not
- * take the entries before and after the loss for neighbours.
+ * take the entries before and after the loss for neighbours; likewise if a CPU went or came.
  */
 static void save_lost(struct record *r)
 {
-	const uint64_t now = device_clock(r->dev).ticks, lost = device_info(r->dev).lost;
+	const uint64_t now = device_clock(r->dev).ticks;
+	const struct kdtl_stream_info info = device_info(r->dev);
 
-	if (lost != r->lost)
+	if (info.lost != r->lost)
 		save_losses(r);
-	r->lost = lost;
+	if (info.went != r->went || info.came != r->came)
+		save_moves(r);
+	r->lost = info.lost;
+	r->went = info.went;
+	r->came = info.came;
 	r->looked = now;
 }
 

@@ -96,15 +96,17 @@ static bool pair_task(void *pair, __s32 pid, __u64 ticks, __s32 *tgid, __u64 *si
 /*
  * The task of @e had the CPU until @next, which is the CPU's next entry.  There entry_prev_pid() is
  * its PID, though it may have had another one before.  If others may have come between the two,
- * because they were lost or waited for too short a time, that is not known.
+ * because they were lost or waited for too short a time, that is not known; nor is it if the CPU
+ * was offline meanwhile.
  */
 bool ran_between(const struct recording *r, const struct kdtl_entry *e,
 		 const struct kdtl_entry *next)
 {
 	static const struct kdtl_runs_ops ops = { .task = pair_task };
+	const struct move *m = move_after(r, e);
 	struct pair pair = { r, e, next };
 
-	return !r->min_wait &&
+	return !r->min_wait && !(m && m->ticks < be64toh(next->timebase)) &&
 	       (entry_pid(e) == entry_prev_pid(next) ||
 		kdtl_runs_exec(&ops, &pair, entry_pid(e), be64toh(e->timebase),
 			       entry_prev_pid(next), be64toh(next->timebase))) &&

@@ -32,11 +32,17 @@ struct part {
  * @cpu: the CPU
  * @consumed: number of its entries that were read, if entries do not name their CPU
  * @lost: number of its entries that had been lost at the last loss
+ * @moves: how often it had gone offline or come online when it last did
+ * @went: when it had gone last, in ticks
+ * @came: when it had come last
  */
 struct log_cpu {
 	int		cpu;
 	uint64_t	consumed;
 	uint64_t	lost;
+	uint64_t	moves;
+	uint64_t	went;
+	uint64_t	came;
 };
 
 /**
@@ -77,6 +83,8 @@ struct look {
  * @next_cpu: the place from which the next read goes on, if entries do not name their CPU
  * @lost: entries that had been lost when that was last looked at
  * @looked: when it was last looked at, in ticks
+ * @went: when a CPU had gone offline last, in ticks
+ * @came: when a CPU had come online last
  * @began: when the session had been started, in ticks
  * @wait: the waits that the kernel last reported, as in the file
  * @nr_waits: number of those
@@ -121,6 +129,8 @@ struct record {
 	size_t			next_cpu;
 	uint64_t		lost;
 	uint64_t		looked;
+	uint64_t		went;
+	uint64_t		came;
 	uint64_t		began;
 	struct kdtl_stream_wait	*wait;
 	size_t			nr_waits;

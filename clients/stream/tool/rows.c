@@ -240,15 +240,19 @@ void sort_dispatches(struct dispatch *d, size_t nr)
 /*
  * How long the task of entry @i ran, if the next entry says so.  Otherwise it is at most
  * what is added to @unknown.  While the hypervisor or an interrupt had the CPU, it did not run.
+ * Nor did it once the CPU was offline.
  */
 static uint64_t ran_for(const struct recording *r, size_t i, uint64_t end, uint64_t *unknown)
 {
 	const unsigned int cpu = entry_cpu(r->entry[i]);
 	const size_t next = next_of_cpu(r, i);
+	const struct move *m = move_after(r, r->entry[i]);
 	const uint64_t from = entry_time(r, r->entry[i]);
-	const uint64_t to = next == SIZE_MAX ? end : entry_time(r, r->entry[next]);
-	const uint64_t ns = to - from - taken_in(r, cpu, from, to);
+	uint64_t to = next == SIZE_MAX ? end : entry_time(r, r->entry[next]), ns;
 
+	if (m && since_boot(r, m->ticks) < to)
+		to = m->online ? from : since_boot(r, m->ticks);
+	ns = to - from - taken_in(r, cpu, from, to);
 	if (ran_until_next(r, i))
 		return ns;
 	*unknown += ns;

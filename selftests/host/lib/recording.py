@@ -9,6 +9,8 @@ Lines, in the order in which they go into the file; times are in ns on the time 
   clock TIME NS_SINCE_1970
   min-wait NS            dispatches after shorter waits were not recorded
   loss CPU FROM TO N     N entries of the CPU were lost between these times
+  online TIME CPU        the CPU came online
+  offline TIME CPU       the CPU went offline
   until TIME             all entries up to then came before this line
   some-cpus              other CPUs were not recorded
   waits BEGAN [SINCE HELD UNTIL CPU PID RUNNING COMM]...
@@ -55,7 +57,7 @@ import struct
 import sys
 
 ENTRIES, TASKS, CGROUP, RESET, CLOCK, END, CPUS, MIN_WAIT, LOST, UNTIL, SOME_CPUS, \
-    MACHINE, WAITS = range(1, 14)
+    MACHINE, WAITS, MOVES = range(1, 15)
 THROTTLED, IDLE = 128, 129
 WAKE = {"woken": 192, "shifted": 193, "contended": 194, "made": 195, "kept": 196}
 left = 2
@@ -128,6 +130,8 @@ def main():
             body += chunk(MIN_WAIT, struct.pack(">Q", number[0]))
         elif kind == "loss":
             body += chunk(LOST, struct.pack(">IIQQQ", number[0], 0, *number[1:]))
+        elif kind in ("online", "offline"):
+            body += chunk(MOVES, struct.pack(">IIQ", number[1], kind == "online", number[0]))
         elif kind == "until":
             body += chunk(UNTIL, struct.pack(">Q", number[0]))
         elif kind == "some-cpus":

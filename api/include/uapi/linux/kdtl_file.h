@@ -76,6 +76,7 @@ struct kdtl_chunk {
  * @KDTL_CHUNK_WAITS: ticks (64 bits) since which each CPU's entries were recorded, then struct
  *	kdtl_stream_wait for each task that waited; all entries up to its
  *	kdtl_stream_wait::until come before this chunk. Only the last such chunk is valid
+ * @KDTL_CHUNK_MOVES: struct kdtl_move
  */
 enum kdtl_chunk_type {
 	KDTL_CHUNK_ENTRIES	= 1,
@@ -91,6 +92,7 @@ enum kdtl_chunk_type {
 	KDTL_CHUNK_SOME_CPUS	= 11,
 	KDTL_CHUNK_MACHINE	= 12,
 	KDTL_CHUNK_WAITS	= 13,
+	KDTL_CHUNK_MOVES	= 14,
 };
 
 /**
@@ -131,6 +133,21 @@ struct kdtl_loss {
 	__be64	from;
 	__be64	to;
 	__be64	lost;
+};
+
+/**
+ * struct kdtl_move - a CPU went offline, or came online
+ * @cpu: the CPU
+ * @online: 1: it came; 0: it went
+ * @ticks: when, on the time base: it has no entries from then until it comes
+ *
+ * If the first one of a CPU in a file is that it came, it was offline before. If the recorder
+ * misses some, because it gets no CPU, a struct kdtl_loss of 0 entries has the time meanwhile.
+ */
+struct kdtl_move {
+	__be32	cpu;
+	__be32	online;
+	__be64	ticks;
 };
 
 #endif /* _UAPI_LINUX_KDTL_FILE_H */

@@ -7,7 +7,8 @@
 #include <linux/kdtl_counters.h>
 
 #include "../core/counter.h"
-#include "request.h"
+#include "../core/counting.h"
+#include "vector.h"
 
 static int kdtl_config_check(struct kdtl_session *s, void *element)
 {
@@ -33,7 +34,7 @@ static void kdtl_config_apply(struct kdtl_session *s, void *element)
 {
 	struct kdtl_config *req = element;
 
-	kdtl_set_config(kdtl_session_set(s, req->set), req->mask, req->period,
+	kdtl_log_config(&kdtl_session_set(s, req->set)->log, req->mask, req->period,
 			req->min_wait);
 }
 

@@ -9,8 +9,8 @@
 #include <linux/kdtl_root.h>
 #include <linux/seq_file.h>
 
+#include "../core/counting.h"
 #include "../core/root.h"
-#include "../core/session.h"
 #include "session.h"
 
 static struct dentry *kdtl_debugfs;
@@ -23,7 +23,7 @@ static const char *session_state(struct kdtl_session *s)
 		[KDTL_STARTED]	= "started",
 	};
 
-	return atomic_read(&s->nr_paused) ? "paused" : names[READ_ONCE(s->state)];
+	return kdtl_session_paused(s) ? "paused" : names[READ_ONCE(s->state)];
 }
 
 static int sessions_show(struct seq_file *m, void *unused)
@@ -60,7 +60,7 @@ static void session_areas(struct seq_file *m, struct kdtl_session *s)
 			continue;
 		kdtl_aux_info(s, cpu, &info);
 		seq_printf(m, "%4u %4d %-8s %20llu %20llu %8llu %8llu %12llu\n",
-			   s->id, cpu, READ_ONCE(aux->paused) ? "paused" :
+			   s->id, cpu, kdtl_aux_paused(aux) ? "paused" :
 			   info.online ? "online" : "offline",
 			   info.head, info.tail, info.size, info.unread, info.lost);
 	}

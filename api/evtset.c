@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Event sets: create, delete, getinfo. */
+/* Event sets: create, delete, getinfo, and restart after an overflow. */
 #define pr_fmt(fmt) "kdtl: " fmt
 
 #include <linux/export.h>
 #include <linux/hrtimer.h>
 #include <linux/kdtl_counters.h>
+#include <linux/smp.h>
 
 #include "../core/counter.h"
-#include "request.h"
+#include "../core/counting.h"
+#include "vector.h"
 
 /* With a shorter timeout a set would do little but switch. */
 #define KDTL_MIN_TIMEOUT	(100 * NSEC_PER_USEC)
@@ -280,3 +282,77 @@ int kdtl_getinfo_evtsets(struct kdtl_session *s, struct kdtl_evtset_info *req,
 	return kdtl_vector_call(s, &KDTL_VECTOR(req, nr), &kdtl_evtset_info_verb);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_getinfo_evtsets, KDTL_NS);
+
+struct kdtl_restart {
+	struct kdtl_aux	*aux;
+	int		err;
+};
+
+static void kdtl_cpu_restart(void *arg)
+{
+	struct kdtl_restart *r = arg;
+
+	r->err = kdtl_set_restart(r->aux);
+}
+
+/* End the pauses of all CPUs.  Returns 0, or the source's error on the first that stays paused. */
+static int kdtl_cpus_restart(struct kdtl_session *s)
+{
+	struct kdtl_restart r;
+	int cpu, err = 0;
+
+	lockdep_assert_held(&s->lock);
+	kdtl_cpus_lock(s);
+	for_each_cpu(cpu, s->loaded) {
+		r.aux = kdtl_session_aux(s, cpu);
+		if (!r.aux)
+			continue;
+		/* An offline CPU has no event, so its set may be touched from here. */
+		if (smp_call_function_single(cpu, kdtl_cpu_restart, &r, 1))
+			kdtl_cpu_restart(&r);
+		if (!r.err)
+			continue;
+		pr_warn_ratelimited("%s: not restarted: %s refuses CPU %d (%d)\n",
+				    s->owner, s->pmu->name, cpu, r.err);
+		err = err ?: r.err;
+	}
+	cpus_read_unlock();
+	return err;
+}
+
+/**
+ * kdtl_restart() - resume after an overflow that paused the session
+ * @s: the session
+ *
+ * On every CPU that is paused, the counters that overflowed, and those that they
+ * reset, get their long reset values.  If the active set has reached its number of
+ * overflows, the next one takes over.  Entries are logged again if the session is
+ * started.
+ *
+ * perfmon2: pfmk_restart().
+ *
+ * Context: task, may sleep.  Takes the CPU hotplug lock, so in a CPU hotplug callback it
+ * would wait for ever.
+ * Return:
+ * * 0
+ * * -EINVAL: it is not loaded
+ * * -EBUSY: it is not paused
+ * * -ESHUTDOWN: the session is being closed
+ * * the error of the source; the CPUs that it refuses stay paused
+ */
+int kdtl_restart(struct kdtl_session *s)
+{
+	int err = kdtl_session_enter(s, __func__, _RET_IP_);
+
+	if (err)
+		return err;
+	if (s->state == KDTL_CREATED)
+		err = -EINVAL;
+	else if (!kdtl_session_paused(s))
+		err = -EBUSY;
+	else
+		err = kdtl_cpus_restart(s);
+	kdtl_session_leave(s);
+	return err;
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_restart, KDTL_NS);

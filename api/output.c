@@ -8,7 +8,7 @@
 #include <linux/export.h>
 #include <linux/perf_event.h>
 
-#include "../core/aux.h"
+#include "../core/counting.h"
 #include "../core/writer.h"
 
 /**
@@ -49,7 +49,7 @@ void *kdtl_aux_output_begin(struct perf_output_handle *handle,
 	if (WARN_ON_ONCE(event->cpu != smp_processor_id()))
 		return NULL;
 	/* The area is not set up yet (the CPU is coming up), or the CPU is paused. */
-	if (!READ_ONCE(aux->priv) || aux->paused)
+	if (!READ_ONCE(aux->priv) || kdtl_aux_paused(aux))
 		return NULL;
 	room = kdtl_aux_room(aux);
 	if (!room) {
@@ -77,10 +77,8 @@ static void kdtl_output_count(struct kdtl_aux *aux, u64 size)
 	const u64 from = aux->sink.at->head - kdtl_u64_read(&aux->start);
 	const u64 nr = kdtl_entries(from + size) - kdtl_entries(from);
 
-	kdtl_aux_count_unknown(aux, nr);
-	/* While a set counts, the head stands for the bytes, see kdtl_counts_fold(). */
-	if (!aux->ticking)
-		kdtl_u64_add(&aux->counts->bytes, size);
+	kdtl_count_unknown(aux, nr);
+	kdtl_count_bytes(aux, size);
 }
 
 /**

@@ -9,7 +9,6 @@
 #define pr_fmt(fmt) "kdtl: " fmt
 
 #include <linux/export.h>
-#include <linux/kdtl_counters.h>
 #include <linux/kdtl_verbs.h>
 #include <linux/log2.h>
 #include <linux/module.h>
@@ -17,6 +16,7 @@
 #include <linux/slab.h>
 
 #include "../core/compat.h"
+#include "../core/counting.h"
 #include "../core/event.h"
 #include "../core/raw.h"
 #include "../core/root.h"
@@ -81,6 +81,9 @@ static const char *kdtl_attr_invalid(const struct kdtl_session_attr *attr)
 {
 	const struct completion *done = attr->done;
 
+	if (!IS_ENABLED(CONFIG_KDTL_COUNTERS) &&
+	    (attr->msg_pages || attr->flags & (KDTL_SESSION_PAUSE | KDTL_SESSION_NO_AUX)))
+		return "msg_pages, KDTL_SESSION_PAUSE and _NO_AUX need CONFIG_KDTL_COUNTERS";
 	if (attr->flags & KDTL_SESSION_NO_AUX &&
 	    (attr->aux_pages || attr->watermark || attr->min_wait ||
 	     attr->flags & KDTL_SESSION_OVERWRITE))
@@ -159,12 +162,8 @@ static void kdtl_session_free_areas(struct kdtl_session *s)
 
 static void kdtl_session_free(struct kdtl_session *s)
 {
-	struct kdtl_set *set, *next;
-
 	kdtl_session_free_areas(s);
-	list_for_each_entry_safe(set, next, &s->sets, node)
-		kdtl_set_free(set);
-	kdtl_msgq_free(&s->msgs);
+	kdtl_sets_free(s);
 	free_cpumask_var(s->loaded);
 	free_cpumask_var(s->cpus);
 	mutex_destroy(&s->lock);
@@ -211,7 +210,6 @@ static struct kdtl_session *kdtl_session_alloc(const char *owner,
 	const unsigned int aux_pages = kdtl_attr_aux_pages(attr);
 	unsigned int nr_cpus = 0;
 	struct kdtl_session *s;
-	struct kdtl_set *set;
 	int cpu;
 
 	s = kzalloc(sizeof(*s), GFP_KERNEL);
@@ -228,7 +226,8 @@ static struct kdtl_session *kdtl_session_alloc(const char *owner,
 	s->done = attr->done ?: &s->own_done;
 	s->wake = attr->wake;
 	s->wake_data = attr->wake_data;
-	INIT_LIST_HEAD(&s->sets);
+	kdtl_log_config(&s->log, attr->mask, attr->period, attr->min_wait);
+	kdtl_sets_init(s);
 	s->layout.nr_pages = aux_pages;
 	s->layout.watermark = attr->watermark ?: (u64)aux_pages << (PAGE_SHIFT - 1);
 	s->layout.overwrite = attr->flags & KDTL_SESSION_OVERWRITE;
@@ -250,14 +249,8 @@ static struct kdtl_session *kdtl_session_alloc(const char *owner,
 		goto free;
 
 	s->aux = alloc_percpu(struct kdtl_aux *);
-	set = kdtl_set_alloc(0);
-	if (set)
-		list_add(&set->node, &s->sets);
-	if (!s->aux || !set ||
-	    kdtl_msgq_init(&s->msgs, attr->msg_pages, attr->msg_types,
-			   attr->flags & KDTL_SESSION_PAUSE))
+	if (!s->aux || kdtl_sets_alloc(s, attr))
 		goto free;
-	kdtl_set_config(set, attr->mask, attr->period, attr->min_wait);
 	return s;
 
 free:
@@ -394,8 +387,6 @@ static void kdtl_session_end_waits(struct kdtl_session *s)
 
 static void kdtl_unload_locked(struct kdtl_session *s)
 {
-	struct kdtl_msg end = { .type = KDTL_MSG_END, .cpu = -1 };
-
 	if (s->state == KDTL_CREATED)
 		return;
 	if (s->state == KDTL_STARTED) {
@@ -403,8 +394,7 @@ static void kdtl_unload_locked(struct kdtl_session *s)
 		trace_kdtl_session(s, "stopped");
 	}
 	kdtl_cpus_unload(s);
-	atomic_set(&s->nr_paused, 0);
-	kdtl_msgq_put(&s->msgs, &end);
+	kdtl_msg_end(s);
 	kdtl_session_end_waits(s);
 	trace_kdtl_session(s, "unloaded");
 }
@@ -608,7 +598,7 @@ static int kdtl_load_locked(struct kdtl_session *s, const struct cpumask *cpus)
 	}
 
 	WRITE_ONCE(s->loads, s->loads + 1);
-	kdtl_msgq_reset(&s->msgs);
+	kdtl_msgs_reset(s);
 	for_each_possible_cpu(cpu) {
 		aux = kdtl_session_aux(s, cpu);
 		if (aux)
@@ -735,7 +725,7 @@ int kdtl_start(struct kdtl_session *s)
 		return err;
 	if (s->state == KDTL_CREATED)
 		err = -EINVAL;
-	else if (atomic_read(&s->nr_paused))
+	else if (kdtl_session_paused(s))
 		err = -EBUSY;
 	else if (s->state == KDTL_STOPPED)
 		err = kdtl_start_locked(s);
@@ -776,43 +766,6 @@ int kdtl_stop(struct kdtl_session *s)
 	return err;
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_stop, KDTL_NS);
-
-/**
- * kdtl_restart() - resume after an overflow that paused the session
- * @s: the session
- *
- * On every CPU that is paused, the counters that overflowed, and those that they
- * reset, get their long reset values.  If the active set has reached its number of
- * overflows, the next one takes over.  Entries are logged again if the session is
- * started.
- *
- * perfmon2: pfmk_restart().
- *
- * Context: task, may sleep.  Takes the CPU hotplug lock, so in a CPU hotplug callback it
- * would wait for ever.
- * Return:
- * * 0
- * * -EINVAL: it is not loaded
- * * -EBUSY: it is not paused
- * * -ESHUTDOWN: the session is being closed
- * * the error of the source; the CPUs that it refuses stay paused
- */
-int kdtl_restart(struct kdtl_session *s)
-{
-	int err = kdtl_session_enter(s, __func__, _RET_IP_);
-
-	if (err)
-		return err;
-	if (s->state == KDTL_CREATED)
-		err = -EINVAL;
-	else if (!atomic_read(&s->nr_paused))
-		err = -EBUSY;
-	else
-		err = kdtl_cpus_restart(s);
-	kdtl_session_leave(s);
-	return err;
-}
-EXPORT_SYMBOL_NS_GPL(kdtl_restart, KDTL_NS);
 
 /* Load and start a session that was just created, and run its reader, if it has one. */
 static int kdtl_session_run(struct kdtl_session *s, const struct kdtl_reader *reader)

@@ -11,7 +11,9 @@
 #include <linux/export.h>
 #include <linux/hrtimer.h>
 #include <linux/jiffies.h>
+#ifdef CONFIG_KDTL_COUNTERS
 #include <linux/kdtl_counters.h>
+#endif
 #include <linux/kdtl_verbs.h>
 #include <linux/kthread.h>
 #include <linux/ktime.h>
@@ -20,20 +22,10 @@
 #include <linux/swait.h>
 
 #include "../core/compat.h"
-#include "../core/session.h"
+#include "../core/counting.h"
 #include "../core/wake.h"
 #include "reader.h"
 #include "session.h"
-
-/*
- * What a verb takes of a wake-up.  A kdtl_read() in a session that chose its types of messages
- * leaves the data to a kdtl_wait(): the wake-up may have been for new data, of which no message
- * told.
- */
-static u8 kdtl_wakes_taken(struct kdtl_session *s, bool reads)
-{
-	return reads && !kdtl_msgq_takes_all(&s->msgs) ? KDTL_PENDING_NEW : KDTL_PENDING_ALL;
-}
 
 /*
  * Most looks find no wake-up, so look without the lock first.  A wake-up that comes now wakes the
@@ -43,6 +35,17 @@ static __always_inline u8 kdtl_take_wake(struct kdtl_session *s, u8 bits,
 					 struct swait_queue *wait)
 {
 	return READ_ONCE(s->pending) ? kdtl_session_take_wake(s, bits, wait) : 0;
+}
+
+#ifdef CONFIG_KDTL_COUNTERS
+/*
+ * What a verb takes of a wake-up.  A kdtl_read() in a session that chose its types of messages
+ * leaves the data to a kdtl_wait(): the wake-up may have been for new data, of which no message
+ * told.
+ */
+static u8 kdtl_wakes_taken(struct kdtl_session *s, bool reads)
+{
+	return reads && !kdtl_msgq_takes_all(&s->msgs) ? KDTL_PENDING_NEW : KDTL_PENDING_ALL;
 }
 
 /*
@@ -60,11 +63,26 @@ static noinline bool kdtl_take_msg(struct kdtl_session *s, struct kdtl_msg *msg,
 		kdtl_session_wake_others(s);
 	return true;
 }
+#else
+/* Nobody waits for a message: all waiters wait for data. */
+struct kdtl_msg;
+
+static u8 kdtl_wakes_taken(struct kdtl_session *s, bool reads)
+{
+	return KDTL_PENDING_ALL;
+}
+
+static bool kdtl_take_msg(struct kdtl_session *s, struct kdtl_msg *msg,
+			  struct swait_queue *wait)
+{
+	return false;
+}
+#endif
 
 /* Is there a message, or does a CPU have enough unread data? */
 static bool kdtl_worth_reading(struct kdtl_session *s)
 {
-	return !kdtl_msgq_empty(&s->msgs) ||
+	return !kdtl_msgs_empty(s) ||
 	       (!kdtl_reader_none(s) && kdtl_session_readable(s));
 }
 
@@ -226,6 +244,7 @@ int kdtl_wait(struct kdtl_session *s, long timeout)
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_wait, KDTL_NS);
 
+#ifdef CONFIG_KDTL_COUNTERS
 /**
  * kdtl_read() - take one message
  * @s: the session
@@ -282,6 +301,7 @@ ssize_t kdtl_read(struct kdtl_session *s, struct kdtl_msg *msg, size_t size,
 	return ret == 1 ? sizeof(*msg) : ret;
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_read, KDTL_NS);
+#endif
 
 /* Watch the last module that went, for kdtl_rcu_looks more seconds: it waits for RCU. */
 static DEFINE_SPINLOCK(kdtl_rcu_lock);

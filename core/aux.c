@@ -5,11 +5,11 @@
 #include <linux/error-injection.h>
 #include <linux/moduleparam.h>
 #include <linux/perf_event.h>
-#include <linux/sched/clock.h>
 #include <linux/slab.h>
 
 #include "aux.h"
 #include "compat.h"
+#include "counting.h"
 #include "session.h"
 #include "writer.h"
 
@@ -44,7 +44,7 @@ struct kdtl_aux *kdtl_event_aux(struct perf_event *event)
 		event->overflow_handler_context : NULL;
 }
 
-/* Is the entry only counted?  See struct kdtl_config::min_wait. */
+/* Is the entry only counted?  See &struct kdtl_session_attr.min_wait. */
 static bool kdtl_aux_filters(const struct kdtl_aux *aux, const struct kdtl_entry *e)
 {
 	const u32 queued = kdtl_entry_queued(e), ready = kdtl_entry_ready(e);
@@ -60,13 +60,13 @@ static void kdtl_aux_slow(struct kdtl_sink *sink, const struct kdtl_entry *e)
 	struct kdtl_aux *aux = container_of(sink, struct kdtl_aux, sink);
 
 	if (aux->min_wait && kdtl_aux_filters(aux, e)) {
-		kdtl_u64_add(&aux->counts->filtered, 1);
+		kdtl_count_filtered(aux);
 		kdtl_u64_add(&aux->filtered, 1);
 		kdtl_set_check(aux);
 		return;
 	}
 	kdtl_aux_write(aux, e);
-	if (aux->set->watched)
+	if (kdtl_aux_watched(aux))
 		kdtl_set_check(aux);
 }
 
@@ -75,11 +75,11 @@ static void kdtl_aux_sink_lost(struct kdtl_sink *sink, u64 nr)
 {
 	struct kdtl_aux *aux = container_of(sink, struct kdtl_aux, sink);
 
-	if (aux->paused)
+	if (kdtl_aux_paused(aux))
 		return;
 	/* Whatever number a source reports, the sums that contain it must not wrap. */
 	nr = min_t(u64, nr, S64_MAX - aux->lost);
-	kdtl_aux_count_unknown(aux, nr);
+	kdtl_count_unknown(aux, nr);
 	kdtl_aux_lost(aux, nr, PERF_AUX_FLAG_PARTIAL);
 	kdtl_aux_lost_end(aux);
 	kdtl_set_check(aux);
@@ -87,12 +87,45 @@ static void kdtl_aux_sink_lost(struct kdtl_sink *sink, u64 nr)
 	kdtl_aux_set_stop(aux);
 }
 
+/* Prepare for an event that becomes active. */
+static void kdtl_aux_link(struct kdtl_sink *sink)
+{
+	struct kdtl_aux *aux = container_of(sink, struct kdtl_aux, sink);
+
+	kdtl_counts_on(aux);
+	kdtl_log_apply(aux, kdtl_aux_log(aux));
+	kdtl_aux_period_start(aux);
+}
+
+/* Stop timers and clocks with the event. */
+static void kdtl_aux_unlink(struct kdtl_sink *sink)
+{
+	struct kdtl_aux *aux = container_of(sink, struct kdtl_aux, sink);
+
+	hrtimer_try_to_cancel(&aux->period_timer);
+	kdtl_counts_off(aux);
+}
+
 static const struct kdtl_sink_ops kdtl_aux_sink_ops = {
 	.slow	= kdtl_aux_slow,
 	.lost	= kdtl_aux_sink_lost,
-	.link	= kdtl_set_on,
-	.unlink	= kdtl_set_off,
+	.link	= kdtl_aux_link,
+	.unlink	= kdtl_aux_unlink,
 };
+
+/* Wake the reader for entries below the watermark.  The next entry starts the timer again. */
+static enum hrtimer_restart kdtl_period_timer(struct hrtimer *timer)
+{
+	struct kdtl_aux *aux = container_of(timer, struct kdtl_aux, period_timer);
+
+	/* On another CPU, this area must not be touched. */
+	if (smp_processor_id() != aux->cpu || !aux->sink.linked)
+		return HRTIMER_NORESTART;
+	if (aux->sink.at->head != aux->announced)
+		kdtl_aux_wake(&aux->wake);
+	kdtl_aux_set_stop(aux);
+	return HRTIMER_NORESTART;
+}
 
 /* Map the pages of the session's caller or, if it has none, allocated ones. */
 static int kdtl_aux_map_pages(struct kdtl_aux *aux, int caps)
@@ -131,15 +164,12 @@ void kdtl_aux_init(struct kdtl_aux *aux, struct kdtl_session *s, int cpu,
 	aux->nr_pages = s->layout.nr_pages;
 	aux->watermark = s->layout.watermark;
 	aux->overwrite = s->layout.overwrite;
-	prandom_seed_state(&aux->random, local_clock() + cpu);
 	aux->wake = IRQ_WORK_INIT_HARD(kdtl_aux_wake);
-	seqcount_init(&aux->seq);
 	raw_spin_lock_init(&aux->gaps.lock);
 	INIT_HLIST_NODE(&aux->due);
-	hrtimer_setup(&aux->set_timer, kdtl_set_timer, CLOCK_MONOTONIC,
-		      HRTIMER_MODE_REL_PINNED_HARD);
 	hrtimer_setup(&aux->period_timer, kdtl_period_timer, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_PINNED_HARD);
+	kdtl_counts_init(aux);
 
 	kdtl_sink_init(&aux->sink, c);
 	aux->tail = aux_start;
@@ -158,7 +188,7 @@ void kdtl_aux_init(struct kdtl_aux *aux, struct kdtl_session *s, int cpu,
  */
 void kdtl_aux_exit(struct kdtl_aux *aux)
 {
-	hrtimer_cancel(&aux->set_timer);
+	kdtl_counts_exit(aux);
 	hrtimer_cancel(&aux->period_timer);
 	irq_work_sync(&aux->wake);
 	kdtl_sink_exit(&aux->sink);
@@ -233,7 +263,7 @@ void kdtl_aux_free(struct kdtl_aux *aux)
 }
 
 /**
- * kdtl_aux_reset() - drop unread data and counts, and begin with the first set
+ * kdtl_aux_reset() - drop unread data and counts
  * @aux: the area; no event writes to it
  *
  * Context: any.
@@ -255,4 +285,5 @@ void kdtl_aux_reset(struct kdtl_aux *aux)
 	aux->room_to = head;
 	aux->next_wake = head + aux->watermark;
 	kdtl_sets_load(aux);
+	kdtl_log_apply(aux, kdtl_aux_log(aux));
 }

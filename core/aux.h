@@ -7,13 +7,17 @@
 #include <linux/hrtimer.h>
 #include <linux/irq_work.h>
 #include <linux/kdtl_verbs.h>
-#include <linux/prandom.h>
-#include <linux/seqlock.h>
 
 #include "area.h"
 #include "fanout.h"
 #include "gaps.h"
+#include "log.h"
+#ifdef CONFIG_KDTL_COUNTERS
+#include <linux/prandom.h>
+#include <linux/seqlock.h>
+
 #include "set.h"
+#endif
 
 struct kdtl_session;
 
@@ -21,6 +25,7 @@ struct kdtl_session;
  * struct kdtl_aux - a session's AUX area on one CPU
  * @sink: the sink of the CPU's event; the head in its ring is published to the reader
  * @counts: counts of the active set
+ * @set: the active event set
  * @room_to: end of the room when the writer last looked at @tail; there may be more now
  * @next_wake: position at which the reader is woken next; waiters look at it, too
  * @announced: position up to which KDTL_MSG_AUX has been posted
@@ -30,9 +35,9 @@ struct kdtl_session;
  * @lost_run: entries lost since the last one that found room
  * @gap: position of the losses that are not reported yet
  * @open: between kdtl_aux_output_begin() and _end()
- * @set: the active event set
- * @min_wait: kdtl_set::min_wait of @set in ticks; U64_MAX: entries are only counted
+ * @min_wait: kdtl_log::min_wait in ticks; U64_MAX: entries are only counted
  * @filtered: entries that were only counted since kdtl_load(), in all sets
+ * @error: why the driver refused the event; 0: it is logged, or was not started
  * @seq: lets other CPUs read @clock to @paused, and the sets' bases, clocks and counts: to
  *	these counts kdtl_clocks_begin() adds the source's, and kdtl_clocks_end() subtracts them
  * @clock: local_clock() when the clocks were updated last
@@ -42,7 +47,6 @@ struct kdtl_session;
  * @switch_due: kdtl_restart() has to switch to the next set
  * @reset_due: counters for which kdtl_restart() has to load the long reset
  * @random: state of the random lengthening of resets
- * @error: why the driver refused the event; 0: it is logged, or was not started
  * @set_timer: the active set's timeout
  * @set_until: expiry of @set_timer in ns of CLOCK_MONOTONIC; 0 if it is not running
  * @period_timer: bounds the time until the reader is woken for new entries; runs
@@ -74,7 +78,10 @@ struct kdtl_session;
  */
 struct kdtl_aux {
 	struct kdtl_sink	sink ____cacheline_aligned_in_smp;
+#ifdef CONFIG_KDTL_COUNTERS
 	struct kdtl_counts	*counts;
+	struct kdtl_set		*set;
+#endif
 	u64			room_to;
 	u64			next_wake;
 	u64			announced;
@@ -85,9 +92,11 @@ struct kdtl_aux {
 	u64			gap;
 	bool			open;
 
-	struct kdtl_set		*set;
 	u64			min_wait;
 	aligned_u64		filtered;
+	int			error;
+
+#ifdef CONFIG_KDTL_COUNTERS
 	seqcount_t		seq;
 	u64			clock;
 	u64			enabled;
@@ -96,10 +105,10 @@ struct kdtl_aux {
 	bool			switch_due;
 	u32			reset_due;
 	struct rnd_state	random;
-
-	int			error;
 	struct hrtimer		set_timer;
 	aligned_u64		set_until;
+#endif
+
 	struct hrtimer		period_timer;
 	struct irq_work		wake;
 
@@ -124,19 +133,6 @@ struct kdtl_aux {
 	aligned_u64		went;
 	aligned_u64		came;
 };
-
-/* The state of @set on the area's CPU. */
-static inline struct kdtl_set_cpu *kdtl_set_here(struct kdtl_aux *aux,
-						 struct kdtl_set *set)
-{
-	return per_cpu_ptr(set->cpu, aux->cpu);
-}
-
-/* Count entries of unknown kinds that the source did not hand out. */
-static inline void kdtl_aux_count_unknown(struct kdtl_aux *aux, u64 nr)
-{
-	kdtl_u64_add(&aux->counts->tally[KDTL_KIND_UNKNOWN].sum[KDTL_SUM_ENTRIES], nr);
-}
 
 /* The properties that the areas of all CPUs of a session share. */
 struct kdtl_aux_layout {

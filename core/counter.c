@@ -13,6 +13,7 @@
 #include <linux/sched/clock.h>
 
 #include "counter.h"
+#include "counting.h"
 #include "session.h"
 
 /* The source's count on the area's CPU. */
@@ -75,7 +76,7 @@ void kdtl_clocks_begin(struct kdtl_aux *aux)
  */
 void kdtl_clocks_end(struct kdtl_aux *aux)
 {
-	kdtl_sink_set_mask(&aux->sink, aux->paused ? 0 : aux->set->mask);
+	kdtl_sink_set_mask(&aux->sink, aux->paused ? 0 : aux->set->log.mask);
 	kdtl_counts_fold(aux, false);
 	raw_write_seqcount_end(&aux->seq);
 }

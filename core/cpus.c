@@ -20,8 +20,8 @@
 #include <linux/error-injection.h>
 #include <linux/moduleparam.h>
 #include <linux/perf_event.h>
-#include <linux/smp.h>
 
+#include "counting.h"
 #include "session.h"
 #include "source.h"
 #include "wake.h"
@@ -227,17 +227,10 @@ static void kdtl_cpu_moved(struct kdtl_aux *aux, bool online, u64 ticks)
 static void kdtl_cpu_announce(struct kdtl_session *s, int cpu, bool online, int err, u64 ticks)
 {
 	struct kdtl_aux *aux = kdtl_session_aux(s, cpu);
-	struct kdtl_msg msg = {
-		.type		= KDTL_MSG_CPU,
-		.cpu		= cpu,
-		.cpu_state	= { .online = online, .error = err },
-	};
 
-	if (aux)
-		msg.set = aux->set->id;
 	if (aux && !err)
 		kdtl_cpu_moved(aux, online, ticks);
-	kdtl_msgq_put(&s->msgs, &msg);
+	kdtl_msg_cpu(s, cpu, online, err);
 	kdtl_session_wake(s);
 }
 
@@ -455,49 +448,6 @@ void kdtl_cpus_stop(struct kdtl_session *s)
 	kdtl_cpus_lock(s);
 	kdtl_cpus_off(s);
 	cpus_read_unlock();
-}
-
-struct kdtl_restart {
-	struct kdtl_aux	*aux;
-	int		err;
-};
-
-static void kdtl_cpu_restart(void *arg)
-{
-	struct kdtl_restart *r = arg;
-
-	r->err = kdtl_set_restart(r->aux);
-}
-
-/**
- * kdtl_cpus_restart() - log again on the CPUs that an overflow has paused
- * @s: the session
- *
- * Context: under kdtl_session::lock; may sleep.
- * Return: 0, or the source's error on the first CPU that stays paused.
- */
-int kdtl_cpus_restart(struct kdtl_session *s)
-{
-	struct kdtl_restart r;
-	int cpu, err = 0;
-
-	lockdep_assert_held(&s->lock);
-	kdtl_cpus_lock(s);
-	for_each_cpu(cpu, s->loaded) {
-		r.aux = kdtl_session_aux(s, cpu);
-		if (!r.aux)
-			continue;
-		/* An offline CPU has no event, so its set may be touched from here. */
-		if (smp_call_function_single(cpu, kdtl_cpu_restart, &r, 1))
-			kdtl_cpu_restart(&r);
-		if (!r.err)
-			continue;
-		pr_warn_ratelimited("%s: not restarted: %s refuses CPU %d (%d)\n",
-				    s->owner, s->pmu->name, cpu, r.err);
-		err = err ?: r.err;
-	}
-	cpus_read_unlock();
-	return err;
 }
 
 int __init kdtl_cpus_init(void)

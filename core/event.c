@@ -14,6 +14,7 @@
 #include <linux/sched.h>
 
 #include "aux.h"
+#include "counting.h"
 #include "event.h"
 #include "fanout.h"
 #include "perf_sink.h"
@@ -143,16 +144,12 @@ static void kdtl_event_stop(struct perf_event *event, int flags)
 static void kdtl_event_added(struct kdtl_aux *aux, int err)
 {
 	struct kdtl_session *s = aux->session;
-	struct kdtl_msg msg = {
-		.type		= KDTL_MSG_CPU,
-		.cpu		= aux->cpu,
-		.set		= aux->set->id,
-		.cpu_state	= { .error = err },
-	};
 
 	WRITE_ONCE(aux->error, err);
-	if (err && READ_ONCE(aux->event) && READ_ONCE(s->state) == KDTL_STARTED)
-		kdtl_aux_post(aux, &msg);
+	if (err && READ_ONCE(aux->event) && READ_ONCE(s->state) == KDTL_STARTED) {
+		kdtl_msg_cpu(s, aux->cpu, false, err);
+		irq_work_queue(&aux->wake);
+	}
 }
 
 static int kdtl_event_add(struct perf_event *event, int flags)

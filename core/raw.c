@@ -34,6 +34,7 @@
 #include <linux/workqueue.h>
 
 #include "compat.h"
+#include "counting.h"
 #include "raw.h"
 #include "wake.h"
 #include "writer.h"
@@ -356,11 +357,10 @@ unlock:
 static void kdtl_raw_wake(struct irq_work *work)
 {
 	struct kdtl_raw_aux *a = container_of(work, struct kdtl_raw_aux, aux.wake);
-	struct kdtl_set_cpu *sc = container_of(a->aux.counts, struct kdtl_set_cpu, counts);
 
 	raw_spin_lock(&a->lock);
 	kdtl_raw_harvest(a);
-	kdtl_u64_add(&sc->wakeups, 1);
+	kdtl_count_wakeup(&a->aux);
 	a->aux.next_wake = a->aux.sink.at->head + a->aux.watermark;
 	kdtl_raw_report(a, false);
 	raw_spin_unlock(&a->lock);
@@ -560,15 +560,8 @@ static int kdtl_raw_start(struct kdtl_raw_aux *a)
 /* Tell the session that a CPU is not logged. */
 static void kdtl_raw_tell(struct kdtl_raw_aux *a, int err)
 {
-	struct kdtl_msg msg = {
-		.type		= KDTL_MSG_CPU,
-		.cpu		= a->aux.cpu,
-		.set		= a->aux.set->id,
-		.cpu_state	= { .error = err },
-	};
-
 	WRITE_ONCE(a->aux.error, err);
-	kdtl_msgq_put(&a->aux.session->msgs, &msg);
+	kdtl_msg_cpu(a->aux.session, a->aux.cpu, false, err);
 	kdtl_session_wake(a->aux.session);
 }
 

@@ -154,23 +154,3 @@ void kdtl_session_leave(struct kdtl_session *s)
 	mutex_unlock(&s->lock);
 	kdtl_session_release(s);
 }
-
-/**
- * kdtl_session_set() - find an event set
- * @s: the session
- * @id: the set's id
- *
- * Context: under kdtl_session::lock.
- * Return: the set or NULL.
- */
-struct kdtl_set *kdtl_session_set(struct kdtl_session *s, u16 id)
-{
-	struct kdtl_set *set;
-
-	lockdep_assert_held(&s->lock);
-	list_for_each_entry(set, &s->sets, node) {
-		if (set->id == id)
-			return set;
-	}
-	return NULL;
-}

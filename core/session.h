@@ -14,7 +14,9 @@
 
 #include "aux.h"
 #include "compat.h"
+#ifdef CONFIG_KDTL_COUNTERS
 #include "msgq.h"
+#endif
 
 struct kdtl_merge;
 struct kdtl_runner;
@@ -87,6 +89,7 @@ struct kdtl_area_ops {
  * @hotplug: in the list of sessions that follow CPU hotplug
  * @aux: areas by CPU; set once, freed by kdtl_session_close()
  * @layout: properties of all areas
+ * @log: what is logged; with counters, what event set 0 begins with
  * @sets: event sets by id; set 0 always exists
  * @nr_paused: CPUs that wait for kdtl_restart()
  * @msgs: messages to the reader
@@ -133,9 +136,12 @@ struct kdtl_session {
 
 	struct kdtl_aux * __percpu *aux;
 	struct kdtl_aux_layout	layout;
+	struct kdtl_log		log;
+#ifdef CONFIG_KDTL_COUNTERS
 	struct list_head	sets;
 	atomic_t		nr_paused;
 	struct kdtl_msgq	msgs;
+#endif
 	struct kdtl_merge	*merge;
 	struct kdtl_runner	*runner;
 	bool			no_reader;
@@ -208,8 +214,6 @@ static inline void kdtl_session_release(struct kdtl_session *s)
 		complete(&s->idle);
 }
 
-struct kdtl_set *kdtl_session_set(struct kdtl_session *s, u16 id);
-
 /* core/late.c */
 void kdtl_cpus_say_who(const char *owner);
 
@@ -223,7 +227,6 @@ int kdtl_cpus_load(struct kdtl_session *s);
 void kdtl_cpus_unload(struct kdtl_session *s);
 int kdtl_cpus_start(struct kdtl_session *s);
 void kdtl_cpus_stop(struct kdtl_session *s);
-int kdtl_cpus_restart(struct kdtl_session *s);
 bool kdtl_session_mem_allowed(struct kdtl_session *s, u64 more);
 
 #endif /* _KDTL_SESSION_H */

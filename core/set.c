@@ -9,16 +9,14 @@
  */
 #include <linux/error-injection.h>
 #include <linux/hrtimer.h>
+#include <linux/sched/clock.h>
 #include <linux/slab.h>
 
-#include "aux.h"
 #include "counter.h"
+#include "counting.h"
 #include "session.h"
 #include "trace.h"
 #include "writer.h"
-
-/* A timer that fires more often would leave no time for other work. */
-#define KDTL_MIN_PERIOD		(50 * NSEC_PER_USEC)
 
 /**
  * kdtl_set_alloc() - make a set
@@ -35,7 +33,7 @@ struct kdtl_set *kdtl_set_alloc(u16 id)
 	if (!set)
 		return NULL;
 	set->id = id;
-	set->mask = KDTL_MASK_ALL;
+	set->log.mask = KDTL_MASK_ALL;
 	set->cpu = alloc_percpu(struct kdtl_set_cpu);
 	if (!set->cpu) {
 		kfree(set);
@@ -60,20 +58,58 @@ void kdtl_set_free(struct kdtl_set *set)
 }
 
 /**
- * kdtl_set_config() - say what a set logs
- * @set: the set
- * @mask: KDTL_MASK_*, 0: KDTL_MASK_ALL
- * @period: see struct kdtl_config
- * @min_wait: see struct kdtl_config
+ * kdtl_sets_alloc() - make event set 0 of a new session, and its queue of messages
+ * @s: the session; the set logs what it says
+ * @attr: the session's attributes
  *
- * Context: under kdtl_session::lock, the session not started.
+ * Context: may sleep.
+ * Return: 0 or -ENOMEM.
  */
-void kdtl_set_config(struct kdtl_set *set, u32 mask, u64 period, u64 min_wait)
+int kdtl_sets_alloc(struct kdtl_session *s, const struct kdtl_session_attr *attr)
 {
-	set->mask = mask ?: KDTL_MASK_ALL;
-	/* A timer whose expiry overflows would fire at once, again and again. */
-	set->period = period ? clamp_t(u64, period, KDTL_MIN_PERIOD, KTIME_MAX / 2) : 0;
-	set->min_wait = min_wait;
+	struct kdtl_set *set = kdtl_set_alloc(0);
+
+	if (!set)
+		return -ENOMEM;
+	set->log = s->log;
+	list_add(&set->node, &s->sets);
+	return kdtl_msgq_init(&s->msgs, attr->msg_pages, attr->msg_types,
+			      attr->flags & KDTL_SESSION_PAUSE);
+}
+
+/**
+ * kdtl_sets_free() - undo kdtl_sets_init() and kdtl_sets_alloc()
+ * @s: the session
+ *
+ * Context: may sleep.
+ */
+void kdtl_sets_free(struct kdtl_session *s)
+{
+	struct kdtl_set *set, *next;
+
+	list_for_each_entry_safe(set, next, &s->sets, node)
+		kdtl_set_free(set);
+	kdtl_msgq_free(&s->msgs);
+}
+
+/**
+ * kdtl_session_set() - find an event set
+ * @s: the session
+ * @id: the set's id
+ *
+ * Context: under kdtl_session::lock.
+ * Return: the set or NULL.
+ */
+struct kdtl_set *kdtl_session_set(struct kdtl_session *s, u16 id)
+{
+	struct kdtl_set *set;
+
+	lockdep_assert_held(&s->lock);
+	list_for_each_entry(set, &s->sets, node) {
+		if (set->id == id)
+			return set;
+	}
+	return NULL;
 }
 
 static struct kdtl_set *kdtl_set_after(struct kdtl_session *s,
@@ -94,32 +130,6 @@ static void kdtl_set_enter(struct kdtl_aux *aux, struct kdtl_set *set)
 	kdtl_u64_set(&sc->runs, sc->runs + 1);
 	kdtl_u64_set(&sc->remaining, set->timeout);
 	sc->overflows = 0;
-}
-
-/*
- * @ns in ticks, rounded up.  A time base may be more than four times as fast as ns, so a
- * very long time would take more than 64 bits, and the division would trap on x86.  It is
- * shortened to one that is still longer than any wait in an entry.
- */
-static u64 kdtl_ticks(const struct kdtl_pmu *p, u64 ns)
-{
-	u64 ticks;
-
-	if (p->tb_freq == NSEC_PER_SEC || ns == U64_MAX)
-		return ns;
-	if (p->tb_freq > NSEC_PER_SEC)
-		ns = min(ns, U64_MAX / 5);
-	ticks = mul_u64_u32_div(ns, (u32)p->tb_freq, NSEC_PER_SEC);
-	return ticks + (mul_u64_u32_div(ticks, NSEC_PER_SEC, (u32)p->tb_freq) < ns);
-}
-
-/* Apply the active set's settings to the sink; kdtl_clocks_end() has set the mask. */
-static void kdtl_set_apply(struct kdtl_aux *aux)
-{
-	aux->sink.period = aux->set->period;
-	aux->min_wait = !aux->nr_pages ? U64_MAX :
-			kdtl_ticks(aux->session->pmu, aux->set->min_wait);
-	kdtl_aux_set_stop(aux);
 }
 
 static void kdtl_timer_start(struct kdtl_aux *aux)
@@ -168,7 +178,6 @@ void kdtl_sets_load(struct kdtl_aux *aux)
 			kdtl_counter_write(aux, set, c, set->setup[c].value);
 	}
 	kdtl_set_enter(aux, list_first_entry(&s->sets, struct kdtl_set, node));
-	kdtl_set_apply(aux);
 }
 
 /**
@@ -184,35 +193,28 @@ void kdtl_sets_rewind(struct kdtl_aux *aux)
 }
 
 /**
- * kdtl_set_on() - prepare the active set for an event that becomes active
- * @sink: that of the CPU's area
+ * kdtl_counts_on() - have the active set count, for an event that becomes active
+ * @aux: the CPU's area
  *
  * Context: on the CPU, interrupts off.
  */
-void kdtl_set_on(struct kdtl_sink *sink)
+void kdtl_counts_on(struct kdtl_aux *aux)
 {
-	struct kdtl_aux *aux = container_of(sink, struct kdtl_aux, sink);
-
 	kdtl_clocks_begin(aux);
 	aux->ticking = true;
 	kdtl_clocks_end(aux);
-	kdtl_set_apply(aux);
 	kdtl_timer_start(aux);
-	kdtl_aux_period_start(aux);
 }
 
 /**
- * kdtl_set_off() - stop the active set's timers and clocks with its event
- * @sink: that of the CPU's area
+ * kdtl_counts_off() - stop the active set's timer and clocks with its event
+ * @aux: the CPU's area
  *
  * Context: on the CPU, interrupts off.
  */
-void kdtl_set_off(struct kdtl_sink *sink)
+void kdtl_counts_off(struct kdtl_aux *aux)
 {
-	struct kdtl_aux *aux = container_of(sink, struct kdtl_aux, sink);
-
 	kdtl_timer_stop(aux);
-	hrtimer_try_to_cancel(&aux->period_timer);
 	kdtl_clocks_begin(aux);
 	aux->ticking = false;
 	kdtl_clocks_end(aux);
@@ -229,10 +231,17 @@ static void kdtl_set_poll(struct kdtl_aux *aux)
 	WARN_ON_ONCE(kdtl_fanout_update(aux->session->pmu));
 }
 
+/* Post a message, and wake the reader. */
+static void kdtl_set_post(struct kdtl_aux *aux, struct kdtl_msg *msg)
+{
+	kdtl_msgq_put(&aux->session->msgs, msg);
+	irq_work_queue(&aux->wake);
+}
+
 /* Go on with the active set, after a switch or a pause.  Returns 0, or the source's error. */
 static int kdtl_set_resume(struct kdtl_aux *aux)
 {
-	kdtl_set_apply(aux);
+	kdtl_log_apply(aux, &aux->set->log);
 	if (!aux->sink.linked)
 		return 0;
 	kdtl_timer_start(aux);
@@ -262,7 +271,7 @@ static int kdtl_set_switch(struct kdtl_aux *aux)
 	/* The message wakes the reader for the entries so far; then a new period begins. */
 	hrtimer_try_to_cancel(&aux->period_timer);
 	err = kdtl_set_resume(aux);
-	kdtl_aux_post(aux, &msg);
+	kdtl_set_post(aux, &msg);
 	return err;
 }
 
@@ -275,7 +284,7 @@ static void kdtl_set_pause(struct kdtl_aux *aux)
 	kdtl_clocks_end(aux);
 	/* [msg.B] publishes this with the message, so its reader finds a paused CPU. */
 	atomic_inc(&aux->session->nr_paused);
-	kdtl_set_apply(aux);
+	kdtl_log_apply(aux, &aux->set->log);
 	/* The source delivers less than before, so a driver cannot refuse. */
 	WARN_ON_ONCE(kdtl_fanout_update(aux->session->pmu));
 }
@@ -330,7 +339,7 @@ void kdtl_set_check(struct kdtl_aux *aux)
 			aux->switch_due = due;
 			kdtl_set_pause(aux);
 		}
-		kdtl_aux_post(aux, &msg);
+		kdtl_set_post(aux, &msg);
 		if (aux->session->msgs.pause)
 			return;
 	}
@@ -392,14 +401,8 @@ u64 kdtl_set_remaining(struct kdtl_aux *aux, struct kdtl_set *set)
 	return kdtl_u64_read(&kdtl_set_here(aux, set)->remaining);
 }
 
-/**
- * kdtl_set_timer() - switch sets when the active one's timeout has passed
- * @timer: kdtl_aux::set_timer
- *
- * Context: hard irq.
- * Return: HRTIMER_NORESTART.
- */
-enum hrtimer_restart kdtl_set_timer(struct hrtimer *timer)
+/* Switch sets when the active one's timeout has passed.  In hard irq. */
+static enum hrtimer_restart kdtl_set_timer(struct hrtimer *timer)
 {
 	struct kdtl_aux *aux = container_of(timer, struct kdtl_aux, set_timer);
 
@@ -421,21 +424,15 @@ enum hrtimer_restart kdtl_set_timer(struct hrtimer *timer)
 }
 
 /**
- * kdtl_period_timer() - wake the reader for entries that are below the watermark
- * @timer: kdtl_aux::period_timer
+ * kdtl_counts_init() - prepare the counters of a new area
+ * @aux: the area
  *
- * Context: hard irq.
- * Return: HRTIMER_NORESTART; the next entry starts the timer again.
+ * Context: any.
  */
-enum hrtimer_restart kdtl_period_timer(struct hrtimer *timer)
+void kdtl_counts_init(struct kdtl_aux *aux)
 {
-	struct kdtl_aux *aux = container_of(timer, struct kdtl_aux, period_timer);
-
-	/* On another CPU, this area must not be touched. */
-	if (smp_processor_id() != aux->cpu || !aux->sink.linked)
-		return HRTIMER_NORESTART;
-	if (aux->sink.at->head != aux->announced)
-		kdtl_aux_wake(&aux->wake);
-	kdtl_aux_set_stop(aux);
-	return HRTIMER_NORESTART;
+	prandom_seed_state(&aux->random, local_clock() + aux->cpu);
+	seqcount_init(&aux->seq);
+	hrtimer_setup(&aux->set_timer, kdtl_set_timer, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_REL_PINNED_HARD);
 }

@@ -8,8 +8,11 @@
 #include <linux/list.h>
 
 #include "fanout.h"
+#include "log.h"
 
 struct kdtl_aux;
+struct kdtl_session;
+struct kdtl_session_attr;
 
 /**
  * struct kdtl_counts - counts of the entries that a set was offered on a CPU
@@ -75,9 +78,7 @@ struct kdtl_counter_setup {
  * struct kdtl_set - an event set
  * @node: in kdtl_session::sets, by id
  * @id: 0 always exists
- * @mask: KDTL_MASK_*
- * @period: see struct kdtl_config
- * @min_wait: see struct kdtl_config
+ * @log: what it logs
  * @timeout: ns, 0: none
  * @switch_overflows: overflows after which the next set takes over, 0: none
  * @watched: counters whose overflow means something
@@ -90,9 +91,7 @@ struct kdtl_counter_setup {
 struct kdtl_set {
 	struct list_head		node;
 	u16				id;
-	u32				mask;
-	u64				period;
-	u64				min_wait;
+	struct kdtl_log			log;
 	u64				timeout;
 	u32				switch_overflows;
 	u32				watched;
@@ -103,17 +102,17 @@ struct kdtl_set {
 
 struct kdtl_set *kdtl_set_alloc(u16 id);
 void kdtl_set_free(struct kdtl_set *set);
-void kdtl_set_config(struct kdtl_set *set, u32 mask, u64 period, u64 min_wait);
 u64 kdtl_set_remaining(struct kdtl_aux *aux, struct kdtl_set *set);
 
+struct kdtl_set *kdtl_session_set(struct kdtl_session *s, u16 id);
+int kdtl_sets_alloc(struct kdtl_session *s, const struct kdtl_session_attr *attr);
+void kdtl_sets_free(struct kdtl_session *s);
 void kdtl_sets_load(struct kdtl_aux *aux);
 void kdtl_sets_rewind(struct kdtl_aux *aux);
-void kdtl_set_on(struct kdtl_sink *sink);
-void kdtl_set_off(struct kdtl_sink *sink);
+void kdtl_counts_init(struct kdtl_aux *aux);
+void kdtl_counts_on(struct kdtl_aux *aux);
+void kdtl_counts_off(struct kdtl_aux *aux);
 void kdtl_set_check(struct kdtl_aux *aux);
 int kdtl_set_restart(struct kdtl_aux *aux);
-
-enum hrtimer_restart kdtl_set_timer(struct hrtimer *timer);
-enum hrtimer_restart kdtl_period_timer(struct hrtimer *timer);
 
 #endif /* _KDTL_SET_H */

@@ -94,6 +94,7 @@ TRACE_EVENT(kdtl_lost,
 		  __entry->cpu, __entry->run, __entry->lost, __entry->over)
 );
 
+#ifdef CONFIG_KDTL_COUNTERS
 /* Counters of the active set have overflowed together; each is a bit, 1 << counter. */
 TRACE_EVENT(kdtl_overflow,
 
@@ -143,6 +144,7 @@ TRACE_EVENT(kdtl_set_switch,
 	TP_printk("session=%u cpu=%d from=%u to=%u", __entry->id, __entry->cpu,
 		  __entry->from, __entry->to)
 );
+#endif
 
 #endif /* _KDTL_TRACE_H */
 

@@ -19,6 +19,7 @@
 #include <linux/perf_event.h>
 #include <linux/printk.h>
 
+#include "counting.h"
 #include "session.h"
 #include "trace.h"
 #include "wake.h"
@@ -80,7 +81,7 @@ void kdtl_aux_set_stop(struct kdtl_aux *aux)
 	 * Counters and waits are checked at each entry, and the first entry of a period
 	 * starts the timer.
 	 */
-	if (aux->set->watched || aux->min_wait ||
+	if (kdtl_aux_watched(aux) || aux->min_wait ||
 	    (aux->sink.period && !hrtimer_is_queued(&aux->period_timer)))
 		stop_at = aux->sink.at->head;
 	aux->sink.at->stop_at = stop_at;
@@ -100,39 +101,6 @@ static __always_inline void kdtl_aux_check_wake(struct kdtl_aux *aux)
 	irq_work_queue(&aux->wake);
 }
 
-static noinline void kdtl_aux_report_new(struct kdtl_aux *aux, u64 head)
-{
-	struct kdtl_msg msg = {
-		.type	= KDTL_MSG_AUX,
-		.cpu	= aux->cpu,
-		.set	= aux->set->id,
-		.aux	= {
-			.offset	= aux->announced,
-			.size	= head - aux->announced,
-			.flags	= aux->flags,
-		},
-	};
-
-	if (aux->overwrite)
-		msg.aux.flags |= PERF_AUX_FLAG_OVERWRITE;
-	kdtl_msgq_put(&aux->session->msgs, &msg);
-}
-
-static noinline void kdtl_aux_report_lost(struct kdtl_aux *aux)
-{
-	struct kdtl_msg msg = {
-		.type	= KDTL_MSG_LOST,
-		.cpu	= aux->cpu,
-		.set	= aux->set->id,
-		.lost	= {
-			.count	= aux->lost - aux->lost_reported,
-			.offset	= aux->gap,
-		},
-	};
-
-	kdtl_msgq_put(&aux->session->msgs, &msg);
-}
-
 /**
  * kdtl_aux_report() - post messages about new data and about gaps that have ended
  * @aux: the area
@@ -146,13 +114,12 @@ void kdtl_aux_report(struct kdtl_aux *aux, bool settled)
 	const u64 head = aux->sink.at->head;
 
 	if (head != aux->announced || aux->flags) {
-		if (kdtl_msgq_posts(&aux->session->msgs, KDTL_MSG_AUX))
-			kdtl_aux_report_new(aux, head);
+		kdtl_msg_data(aux);
 		aux->announced = head;
 		aux->flags = 0;
 	}
 	if (aux->lost != aux->lost_reported && (settled || !aux->lost_run)) {
-		kdtl_aux_report_lost(aux);
+		kdtl_msg_lost(aux);
 		aux->lost_reported = aux->lost;
 	}
 }
@@ -175,7 +142,7 @@ void kdtl_aux_lost(struct kdtl_aux *aux, u64 nr, u64 flag)
 	if (!aux->overwrite)
 		kdtl_gaps_add(&aux->gaps, kdtl_u64_read(&aux->tail), aux->sink.at->head, nr);
 	kdtl_u64_set(&aux->lost, aux->lost + nr);
-	kdtl_u64_add(&aux->counts->lost, nr);
+	kdtl_count_lost(aux, nr);
 	if (aux->lost == aux->lost_reported + nr)
 		aux->gap = aux->sink.at->head;
 	aux->flags |= flag;
@@ -290,24 +257,10 @@ void kdtl_aux_advance(struct kdtl_aux *aux, u64 size)
 void kdtl_aux_wake(struct irq_work *work)
 {
 	struct kdtl_aux *aux = container_of(work, struct kdtl_aux, wake);
-	struct kdtl_set_cpu *sc = container_of(aux->counts, struct kdtl_set_cpu, counts);
 
-	kdtl_u64_add(&sc->wakeups, 1);
+	kdtl_count_wakeup(aux);
 	kdtl_aux_report(aux, false);
 	kdtl_session_wake_for(aux);
-}
-
-/**
- * kdtl_aux_post() - post a message on a CPU's behalf, and wake the reader
- * @aux: the CPU's area
- * @msg: see kdtl_msgq_put()
- *
- * Context: any but NMI, also under the runqueue lock.
- */
-void kdtl_aux_post(struct kdtl_aux *aux, struct kdtl_msg *msg)
-{
-	kdtl_msgq_put(&aux->session->msgs, msg);
-	irq_work_queue(&aux->wake);
 }
 
 /* End the transaction in which a driver has stopped, or the area would never take another one. */

@@ -14,7 +14,6 @@ void kdtl_aux_advance(struct kdtl_aux *aux, u64 size);
 
 void kdtl_aux_report(struct kdtl_aux *aux, bool settled);
 void kdtl_aux_wake(struct irq_work *work);
-void kdtl_aux_post(struct kdtl_aux *aux, struct kdtl_msg *msg);
 void kdtl_aux_settle(struct kdtl_aux *aux);
 void kdtl_aux_period_start(struct kdtl_aux *aux);
 

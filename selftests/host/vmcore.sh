@@ -134,7 +134,8 @@ one_file()
 		vmcore -k "$ko" "$work/loaded" >"$work/whole" || return
 	for option in CONFIG_DEBUG_INFO=y CONFIG_DEBUG_INFO= CONFIG_DEBUG_INFO_REDUCED=y; do
 		rm -f -- "$work/little/core/root.o"
-		make -s -C "$kdir" M="$work/little" CC=gcc-12 CONFIG_KDTL=m "$option" core/root.o &&
+		make -s -C "$kdir" M="$work/little" CC=gcc-12 CONFIG_KDTL=m \
+			CONFIG_KDTL_COUNTERS=y "$option" core/root.o &&
 			vmcore -k "$work/little/core/root.o" "$work/loaded" >"$work/listed" &&
 			diff "$work/whole" "$work/listed" || { echo "$option"; return 1; }
 	done

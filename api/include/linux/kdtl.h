@@ -78,13 +78,21 @@ struct kdtl_place;	/* <linux/kdtl_verbs.h> */
  *	KDTL_MSG_END is always posted
  * @watermark: unread bytes of a CPU that wake the reader; 0: half the area.  If the area
  *	never holds that many bytes in whole entries, the first loss wakes the reader
- * @mask: KDTL_MASK_*, the dispatches that event set 0 logs; 0: KDTL_MASK_ALL.
+ * @mask: KDTL_MASK_*, the dispatches to log; 0: KDTL_MASK_ALL.
  *	KDTL_MASK_IDLE adds an entry each time a CPU becomes idle, if the source has them,
  *	see kdtl_aux_info::idle
  * @flags: KDTL_SESSION_*
- * @period: period of event set 0, see struct kdtl_config.  With KDTL_SESSION_RAW,
- *	perf_event_attr::sample_period of the events, which some PMUs need
- * @min_wait: shortest wait that event set 0 stores, see struct kdtl_config
+ * @period: longest time in ns until entries below the watermark wake the reader;
+ *	a source that has to be polled is polled at least this often.  0: no
+ *	bound.  Values below 50000 become 50000.  Dispatches of the task that last consumed
+ *	the CPU's entries do not wake it until another entry does, or it would never sleep.
+ *	With KDTL_SESSION_RAW, perf_event_attr::sample_period of the events, which some PMUs
+ *	need
+ * @min_wait: in ns; a dispatch whose runner waited less is counted
+ *	(kdtl_aux_info::filtered) but not stored, so it takes no room.  0: all are stored,
+ *	U64_MAX: none.  The wait of a throttled runner is kdtl_entry_throttled(); that of
+ *	an idle CPU is 0.  An entry whose wait is longer than an entry can say is stored,
+ *	unless @min_wait is U64_MAX
  * @config: perf_event_attr::config of a KDTL_SESSION_RAW session's events
  * @place: the caller's memory for the areas, for a client that keeps them across a
  *	reset; NULL: kdtl allocates them. Only with KDTL_SESSION_OVERWRITE, without
@@ -138,7 +146,7 @@ struct kdtl_session_attr {
  * @lost: entries that found no room, or were overwritten; with KDTL_SESSION_RAW, how often
  *	the PMU reported missing data
  * @unread: entries that can be read
- * @filtered: entries that were counted but not stored, see struct kdtl_config::min_wait.
+ * @filtered: entries that were counted but not stored, see kdtl_session_attr::min_wait.
  *	They are not part of @produced, as if the session's mask had left them out
  * @tb_freq: ticks per second of the entries' time base
  * @tb_boot: the time base's value at boot

@@ -29,7 +29,7 @@
  * @KDTL_CTR_THROTTLED: sum of kdtl_entry_throttled(), in ticks
  * @KDTL_CTR_BYTES: bytes written to the AUX area
  * @KDTL_CTR_LOST: entries that found no room, or that the source lost
- * @KDTL_CTR_FILTERED: entries that were only counted, see struct kdtl_config::min_wait
+ * @KDTL_CTR_FILTERED: entries that were only counted, see kdtl_session_attr::min_wait
  * @KDTL_CTR_WAKEUPS: wake-ups of the reader that this CPU caused
  * @KDTL_CTR_ENABLED: ns that the session was started
  * @KDTL_CTR_RUNNING: ns that the session was started with this set active and the
@@ -64,16 +64,12 @@ enum kdtl_counter {
  * struct kdtl_config - configuration of an event set, for kdtl_write_config()
  * @set: id of the event set
  * @mask: KDTL_MASK_*, the dispatches to log; 0: KDTL_MASK_ALL.  See kdtl_session_attr::mask
- * @period: longest time in ns until entries below the watermark wake the reader;
- *	a source that has to be polled is polled at least this often.  0: no
- *	bound.  Values below 50000 become 50000.  Dispatches of the task that last consumed
- *	the CPU's entries do not wake it until another entry does, or it would never sleep
- * @min_wait: in ns; a dispatch whose runner waited less is counted (&KDTL_CTR_FILTERED
- *	and the other counters) but not stored, so it takes no room.  0: all are stored,
- *	U64_MAX: none.  The wait of a throttled runner is kdtl_entry_throttled(); that of
- *	an idle CPU is 0.  An entry whose wait is longer than an entry can say is stored,
- *	unless @min_wait is U64_MAX
+ * @period: see kdtl_session_attr::period
+ * @min_wait: see kdtl_session_attr::min_wait.  A dispatch that is not stored is counted:
+ *	&KDTL_CTR_FILTERED and the other counters
  * @error: set to the errno if the call failed because of this element
+ *
+ * Event set 0 begins with the configuration in &struct kdtl_session_attr.
  */
 struct kdtl_config {
 	u16	set;
@@ -237,6 +233,7 @@ int kdtl_delete_evtsets(struct kdtl_session *s, struct kdtl_evtset *req,
 			unsigned int nr);
 int kdtl_getinfo_evtsets(struct kdtl_session *s, struct kdtl_evtset_info *req,
 			 unsigned int nr);
+int kdtl_restart(struct kdtl_session *s);
 
 ssize_t kdtl_read(struct kdtl_session *s, struct kdtl_msg *msg, size_t size,
 		  bool noblock);

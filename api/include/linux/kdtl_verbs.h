@@ -97,7 +97,6 @@ int kdtl_load(struct kdtl_session *s, const struct cpumask *cpus);
 int kdtl_unload(struct kdtl_session *s);
 int kdtl_start(struct kdtl_session *s);
 int kdtl_stop(struct kdtl_session *s);
-int kdtl_restart(struct kdtl_session *s);
 int kdtl_wait(struct kdtl_session *s, long timeout);
 
 ssize_t kdtl_aux_peek(struct kdtl_session *s, int cpu, const void **span);

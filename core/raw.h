@@ -8,10 +8,10 @@
 #ifdef KDTL_PERF_AUX
 int kdtl_raw_get(struct kdtl_session *s, const struct kdtl_session_attr *attr);
 #else
-/* There are no raw sessions without perf_event_aux_alloc(), for which Kbuild looks. */
+/* Raw sessions need perf_event_aux_alloc(), for which Kbuild looks. */
 static inline int kdtl_raw_get(struct kdtl_session *s, const struct kdtl_session_attr *attr)
 {
-	pr_warn_ratelimited("%s: %*pE: this kernel's perf has no perf_event_aux_alloc(), which raw sessions need\n",
+	pr_warn_ratelimited("%s: %*pE: kdtl was built without raw sessions, which need perf_event_aux_alloc()\n",
 			    s->owner, (int)strlen(attr->pmu), attr->pmu);
 	return -EOPNOTSUPP;
 }

@@ -55,7 +55,9 @@ has_maintainer()
 	[ "$(wc -l <"$work/added")" -gt 100 ] && [ ! -s "$work/orphans" ]
 }
 
-# Patches that stand alone come first: fixes, which are for stable, and then the features.
+# Patches that stand alone come first: fixes, which are for stable, and then the features. Of kdtl,
+# what the scheduler as a source and the recorder need comes first, and each other part of the core
+# and the API before its first user.
 in_order()
 {
 	git -C "$tree" log --reverse --format='%(trailers:key=Cc,valueonly,separator=%x2C) %s' \
@@ -70,11 +72,15 @@ in_order()
 	/^perf: Let kernel events own an AUX area$/ && step == 3 { step = 4; next }
 	/^kdtl: Log dispatches / && step == 4 { step = 5; next }
 	/^kdtl: The scheduler as a source/ && step == 5 { step = 6; next }
-	/^kdtl: A recorder/ && step == 6 { step = 7; next }
-	/^powerpc\/pseries: Read .* through kdtl$/ && step == 7 { step = 8; next }
-	/^(kdtl|selftests: kdtl|tools: kdtl|Documentation: trace): / && step >= 7 { next }
+	/^kdtl: Who the tasks of entries were/ && step == 6 { step = 7; next }
+	/^kdtl: A recorder/ && step == 7 { step = 8; next }
+	/^kdtl: Sessions with the AUX data of any PMU$/ && step == 8 { step = 9; next }
+	/^powerpc\/pseries: Read .* through kdtl$/ && step == 9 { step = 10; next }
+	/^kdtl: Counters, event sets and messages$/ && step == 10 { step = 11; next }
+	/^kdtl: A sampler/ && step != 11 { print "no counters yet: " $0; bad = 1 }
+	/^(kdtl|selftests: kdtl|tools: kdtl|Documentation: trace): / && step >= 8 { next }
 	{ print "out of order: " $0; bad = 1 }
-	END { exit bad || step != 8 }' "$work/subjects"
+	END { exit bad || step != 11 }' "$work/subjects"
 }
 
 # Each patch has somebody to go to, and those to the kernel's own code go to its maintainers.
@@ -110,7 +116,10 @@ cover()
 	END
 }
 
-# configure DIR VALUE: configures a small kernel with KDTL set to VALUE.
+# The options of kdtl to build with.
+parts=({,_SCHED,_RECORDER,_SAMPLER,_STREAM,_TRACE,_WATCH,_KUNIT_TEST})
+
+# configure DIR VALUE: configures a small kernel with these options set to VALUE.
 configure()
 {
 	local dir=$1 value=$2
@@ -119,15 +128,13 @@ configure()
 	printf '%s\n' CONFIG_SMP=y CONFIG_64BIT=y CONFIG_MODULES=y CONFIG_PERF_EVENTS=y \
 		CONFIG_DEBUG_FS=y CONFIG_FTRACE=y CONFIG_ENABLE_DEFAULT_TRACERS=y \
 		CONFIG_HIGH_RES_TIMERS=y CONFIG_PRINTK=y CONFIG_MMU=y CONFIG_WERROR=y \
-		CONFIG_KUNIT="$value" \
-		CONFIG_KDTL{,_SCHED,_RECORDER,_SAMPLER,_STREAM,_TRACE,_WATCH,_KUNIT_TEST}="$value" \
-		>"$dir/kdtl.config" || return
+		CONFIG_KUNIT="$value" >"$dir/kdtl.config" || return
+	printf 'CONFIG_KDTL%s\n' "${parts[@]/%/=$value}" >>"$dir/kdtl.config" || return
 	[ "$value" = y ] ||
 		printf '%s\n' CONFIG_MODULE_UNLOAD=y CONFIG_KDTL_{EXAMPLES,SELFTESTS}=m \
 			>>"$dir/kdtl.config"
 	kmake O="$dir" KCONFIG_ALLCONFIG="$dir/kdtl.config" allnoconfig &&
-		[ "$(grep -c "^CONFIG_KDTL.*=$value" "$dir/.config")" -eq \
-			"$(grep -c '^CONFIG_KDTL' "$dir/kdtl.config")" ]
+		! grep '^CONFIG_KDTL' "$dir/kdtl.config" | grep -v -x -F -f "$dir/.config"
 }
 
 kmake()
@@ -147,6 +154,15 @@ builds()
 		nm "$1/drivers/kdtl/$3" | grep ' T __kdtl_session_create$'
 }
 
+# For clients that do not need them, it builds without counters, event sets and messages.
+uncounted()
+{
+	local parts=('' _SCHED _RECORDER _TRACE)
+
+	builds "$cache/uncounted" y built-in.a &&
+		! grep '^CONFIG_KDTL_COUNTERS=' "$cache/uncounted/.config"
+}
+
 # After each patch, the parts of kdtl and perf that are there build without a warning. The patches
 # to POWER are built by vpa-fixes.sh.
 each_builds()
@@ -158,7 +174,7 @@ each_builds()
 		CONFIG_DEBUG_FS=y CONFIG_FTRACE=y CONFIG_ENABLE_DEFAULT_TRACERS=y \
 		CONFIG_HIGH_RES_TIMERS=y CONFIG_PRINTK=y CONFIG_MMU=y CONFIG_WERROR=y \
 		CONFIG_KUNIT=y CONFIG_RUNTIME_TESTING_MENU=y CONFIG_PERF_AUX_KUNIT_TEST=y \
-		CONFIG_KDTL{,_SCHED,_STEAL,_RECORDER,_SAMPLER,_STREAM,_TRACE,_WATCH}=y \
+		CONFIG_KDTL{,_COUNTERS,_SCHED,_STEAL,_RECORDER,_SAMPLER,_STREAM,_TRACE,_WATCH}=y \
 		CONFIG_KDTL_KUNIT_TEST=y >"$dir/kdtl.config" || return
 	for commit in $(git -C "$tree" rev-list --reverse \
 		"$(git -C "$tree" rev-list --max-parents=0 main)..main"); do
@@ -189,6 +205,7 @@ modules_from_tree()
 {
 	mkdir -p -- "$work/modules"
 	kmake O="$kdir" M="$tree/drivers/kdtl" MO="$work/modules" W=1 \
+		CONFIG_KDTL_COUNTERS=y KCFLAGS=-DCONFIG_KDTL_COUNTERS=1 \
 		CONFIG_KDTL{,_SCHED,_RECORDER,_SAMPLER,_STREAM,_WATCH,_SELFTESTS}=m modules
 }
 
@@ -272,7 +289,7 @@ capture "$top/scripts/kernel" $target kdir
 # shellcheck disable=SC2154 # set by capture
 kdir=$captured
 patches=()
-plan 17
+plan 18
 ok "the series is written" "$top/scripts/patches" "$series"
 # Take all patches but the cover letter.
 patches=("$series"/patches/00*.patch)
@@ -289,6 +306,7 @@ ok "it applies to a clean tree, with git am" applies
 ok "it builds after each patch (W=1)" each_builds
 ok "it builds as modules (W=1)" builds "$cache/m" m kdtl.o
 ok "it builds built in (W=1)" builds "$cache/y" y built-in.a
+ok "it builds without counters (W=1)" uncounted
 ok "its modules build for a kernel with its patches to perf" modules_from_tree
 ok "make -C tools/testing/selftests TARGETS=kdtl install" installed
 ok "a Debian for them" debian

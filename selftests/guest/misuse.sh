@@ -60,7 +60,7 @@ if have_module kdtl_kunit_raw; then
 	is_said misuse_attr 'perf has no PMU "no_such"'
 	is_said misuse_attr "PMU software has no AUX area "
 else
-	is_said misuse_attr "kdtl_fake: this kernel's perf has no perf_event_aux_alloc(), "
+	is_said misuse_attr "kdtl_fake: kdtl was built without raw sessions, "
 fi
 
 unload kdtl_kunit_kapi || exit

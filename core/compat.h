@@ -162,8 +162,11 @@ static inline int kdtl_reserve_mem_find(const char *name, phys_addr_t *start, ph
  * v6.12, "sched/rt: Remove default bandwidth control": the fair server takes the place of the
  * limit on real-time tasks, unless these are in groups.
  */
-#define KDTL_HAVE_RT_LIMIT		(LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0) ||	\
-					 IS_ENABLED(CONFIG_RT_GROUP_SCHED))
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
+#define KDTL_HAVE_RT_LIMIT		1
+#else
+#define KDTL_HAVE_RT_LIMIT		IS_ENABLED(CONFIG_RT_GROUP_SCHED)
+#endif
 
 /*
  * v6.18, "sched/fair: Switch to task based throttle model": a throttled task is

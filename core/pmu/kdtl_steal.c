@@ -271,13 +271,9 @@ static int kdtl_steal_source(struct kdtl_pmu *p, u32 mask, u64 period)
 		kdtl_steal_off(c);
 	if (err)
 		c->period = 0;
-	/* kdtl_steal_timer() itself restarts the timer, or does not. */
-	if (hrtimer_callback_running(&c->timer))
-		return err;
-	if (c->period)
+	/* This fails only in kdtl_steal_timer(), which itself restarts the timer, or does not. */
+	if (hrtimer_try_to_cancel(&c->timer) >= 0 && c->period)
 		hrtimer_start(&c->timer, ns_to_ktime(c->period), HRTIMER_MODE_REL_PINNED_HARD);
-	else
-		hrtimer_try_to_cancel(&c->timer);
 	return err;
 }
 

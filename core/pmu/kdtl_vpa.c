@@ -562,8 +562,8 @@ static int kdtl_vpa_apply(struct kdtl_vpa_cpu *c)
 				c->wanted = 0;
 				return err;
 			}
-			/* If kdtl_vpa_timer() called this, it restarts the timer itself. */
-			if (!hrtimer_callback_running(&c->timer))
+			/* This fails only in kdtl_vpa_timer(), which restarts the timer itself. */
+			if (hrtimer_try_to_cancel(&c->timer) >= 0)
 				kdtl_vpa_start_timer(c);
 		} else if (!c->wanted) {
 			kdtl_vpa_unregister(c);

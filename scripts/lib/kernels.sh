@@ -19,6 +19,12 @@ kernel_target()
 		END { exit !n }' "$_kernels"
 }
 
+# kernel_newest: print the target that is the newest kernel, for x86-64.
+kernel_newest()
+{
+	awk '$1 == "range" { print "x86_64-" $3 }' "$_kernels"
+}
+
 # kernel_of MACHINE: print the target whose kernel it boots. A guest of Linux's own hypervisor boots
 # its host's kernel.
 kernel_of()

@@ -236,10 +236,11 @@ debian()
 # ok".
 kselftest()
 {
-	local all
+	local all newest
 
-	capture "$top/scripts/build" x86_64-7.2
-	"$top/selftests/run/vm" x86_64-7.2 --cpus 4 --mem 3G --timeout 7200 --quiet \
+	newest=$(kernel_newest)
+	capture "$top/scripts/build" "$newest"
+	"$top/selftests/run/vm" "$newest" --cpus 4 --mem 3G --timeout 7200 --quiet \
 		--log "$cache/kselftest.console" --out "$work/out" \
 		--modules "$captured" --add "$work/debian:/debian" \
 		--add "$here/lib/kselftest-guest.sh:/" -- sh /kselftest-guest.sh

@@ -1,7 +1,7 @@
-# shellcheck shell=bash disable=SC2034,SC2054
+# shellcheck shell=bash disable=SC2034,SC2054,SC2154
 # SPDX-License-Identifier: GPL-2.0
 #
-# The virtual machine of each target: the options of QEMU and of the kernel. Needs common.sh.
+# The virtual machine of each target: the options of QEMU and of the kernel. Needs common.sh, and $here.
 
 # Before 8.1, a thread of QEMU may go on with code that another CPU has changed, and trap for ever.
 # The tests load modules and attach probes all the time.
@@ -31,6 +31,29 @@ machine_qemu()
 # All CPUs of an emulator have the same TSC. A kernel that does not trust it has a clock that stands
 # still while a tick is late.
 trust_tsc=tsc=reliable
+
+# emulated_tsc: sets $emulated_tsc to the kernel's options for the TSC of an emulator that runs in
+# real time. That is this machine's own TSC. A kernel that finds out by itself how fast it counts,
+# while its CPUs wait for one of this machine's, may be wrong for good: the clock of one boot was 12
+# times too fast.
+emulated_tsc()
+{
+	local khz
+
+	emulated_tsc=$trust_tsc
+	[ "$(uname -m)" = x86_64 ] || return 0
+	khz=$KDTL_CACHE/accel/tsc-khz-$(cat /proc/sys/kernel/random/boot_id)
+	if [ ! -e "$khz" ]; then
+		need_tool build gcc-12
+		new_dir "$khz"
+		gcc-12 -O2 -o "$new_dir/tsc_khz" "$here/lib/tsc_khz.c"
+		"$new_dir/tsc_khz" >"$new_dir/khz"
+		mv -- "$new_dir/khz" "$khz"
+		rm -rf -- "$new_dir"
+		finished "$new_dir"
+	fi
+	emulated_tsc+=" tsc_early_khz=$(cat -- "$khz")"
+}
 
 # machine TARGET ACCEL CPUS MEMORY ICOUNT: sets
 #   $qemu     the command, without kernel, initrd and serial ports
@@ -69,7 +92,8 @@ machine()
 			[[ $cpus != *,threads=* ]] || cpu+=,vendor=GenuineIntel
 			qemu+=(-machine pc -cpu "$cpu"
 				-accel "tcg,thread=$(tcg_threads)")
-			cmdline+=" $trust_tsc"
+			emulated_tsc
+			cmdline+=" $emulated_tsc"
 		fi
 		;;
 	ppc64le-*)
@@ -89,7 +113,8 @@ machine()
 		;;
 	i386-*)
 		channel=ttyS1
-		cmdline+=" console=ttyS0 no_timer_check $trust_tsc"
+		emulated_tsc
+		cmdline+=" console=ttyS0 no_timer_check $emulated_tsc"
 		qemu+=(-machine pc -cpu max -accel "tcg,thread=$(tcg_threads)")
 		;;
 	arm64-* | armhf-* | riscv64-*)

@@ -58,8 +58,12 @@ nested_machine()
 		# If there is an HPET, it takes the RTC's interrupts, which init-l1 needs.
 		qemu=(qemu-system-x86_64 -cpu EPYC,+svm,+npt -accel tcg,thread=single
 			-machine pc,hpet=off)
-		! $icount || qemu+=(-icount shift=2,sleep=off)
-		cmdline="console=ttyS0 mitigations=off no_timer_check nokaslr $trust_tsc"
+		emulated_tsc
+		if $icount; then
+			qemu+=(-icount shift=2,sleep=off)
+			emulated_tsc=$trust_tsc
+		fi
+		cmdline="console=ttyS0 mitigations=off no_timer_check nokaslr $emulated_tsc"
 		;;
 	arm64-*)
 		# With VHE, and without pauth, which would take most of an emulator's time.

@@ -4,6 +4,14 @@
 #define _KDTL_COUNTER_H
 
 #include "aux.h"
+#include "set.h"
+
+/* The state of @set on the area's CPU. */
+static inline struct kdtl_set_cpu *kdtl_set_here(struct kdtl_aux *aux,
+						 struct kdtl_set *set)
+{
+	return per_cpu_ptr(set->cpu, aux->cpu);
+}
 
 void kdtl_clocks_begin(struct kdtl_aux *aux);
 void kdtl_clocks_end(struct kdtl_aux *aux);

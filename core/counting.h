@@ -40,13 +40,6 @@ static inline void kdtl_sets_init(struct kdtl_session *s)
 	INIT_LIST_HEAD(&s->sets);
 }
 
-/* The state of @set on the area's CPU. */
-static inline struct kdtl_set_cpu *kdtl_set_here(struct kdtl_aux *aux,
-						 struct kdtl_set *set)
-{
-	return per_cpu_ptr(set->cpu, aux->cpu);
-}
-
 /* What the CPU logs now. */
 static inline const struct kdtl_log *kdtl_aux_log(const struct kdtl_aux *aux)
 {

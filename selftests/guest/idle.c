@@ -39,7 +39,7 @@ static void print_active(const unsigned int *active)
 }
 
 static int open_session(const char *source, uint64_t period, int cpu,
-			 unsigned int *active)
+			unsigned int *active)
 {
 	struct kdtl_stream_attr attr = { .aux_pages = 16, .period = period };
 	struct kdtl_stream_info info = { 0 };

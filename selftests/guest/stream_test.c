@@ -590,7 +590,7 @@ static unsigned long pinned_kb(void)
 	return kb;
 }
 
-/* stream.sh loads kdtl_fake for this, a source that names no tasks, nor tells when a CPU is idle. */
+/* stream.sh loads kdtl_fake, a source that neither names tasks nor tells when a CPU is idle. */
 static void test_no_tasks(void)
 {
 	struct kdtl_stream_attr attr = { .aux_pages = 1, .source = "kdtl_fake" };

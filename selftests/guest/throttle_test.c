@@ -625,7 +625,7 @@ static void test_stopper(void)
 		must(s[1].nr_throttled);
 		/* It wakes up all the time, and the limit takes effect about once a second. */
 		must(s[1].nr_throttled < s[1].nr / 4);
-		/* On a busy host this CPU may stand still, but then the other task does not get it. */
+		/* On a busy host this CPU may stand still, but then the other does not get it. */
 		must(s[1].passed <= 2);
 	}
 }

@@ -208,7 +208,7 @@ static void place_watch(struct kunit *test, const char *pmu, unsigned int ahead,
 	event = perf_event_create_kernel_counter(&attr, 0, NULL, place_hit, &w);
 	if (IS_ERR(event)) {
 		kapi_close(test);
-		kunit_skip(test, "no breakpoint for data (%ld)", PTR_ERR(event));
+		kunit_skip(test, "no breakpoint for data (%pe)", event);
 	}
 	KUNIT_EXPECT_TRUE(test, __kapi_until(READ_ONCE(w.hits), log()));
 	perf_event_release_kernel(event);

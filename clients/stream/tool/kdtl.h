@@ -58,8 +58,8 @@ struct cgroup {
 };
 
 /**
- * struct gap - a time in which the hypervisor or an interrupt had a CPU, in which entries of the CPU
- *	were lost, or in which its task could not be preempted
+ * struct gap - a time in which the hypervisor or an interrupt had a CPU, in which entries of the
+ *	CPU were lost, or in which its task could not be preempted
  * @cpu: the CPU
  * @from: when it began, in ns since boot
  * @to: when it was over

@@ -7,6 +7,7 @@
 meant='
 clients/stream/reader.c         locks-mini_lock         its caller holds the lock
 core/session.c                  locks-mini_lock         returns with the lock held
+core/source.c                   api-atomic_as_refcounter  the source stays at 0
 selftests/fake/kdtl_crash.c  locks-double_lock       must hang
 selftests/fake/kdtl_wrong.c  free-kfree              must be reported
 '

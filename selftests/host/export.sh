@@ -435,24 +435,32 @@ tracks()
 		chrome old >/dev/null && chrome empty
 }
 
-# A CPU that is offline has a slice for that, to the end of the recording if it does not come back,
-# also if it has nothing else.
-offline()
+goes_offline()
 {
-	recording offline <<-'END' || return
+	recording offline <<-'END'
 		clock 0 1700000000000000000
 		run 1000000000 1 0 0 20 0 cpuhp/1
 		offline 1000500000 1
 		online 2100000000 1
 		run 2200000000 1 0 0 100 20 web
 		idle 2500000000 1 100
+		offline 2600000000 1
+		online 2700000000 1
 		offline 3000000000 5
 		clock 4000000000 1700000004000000000
 	END
-	kdtl export --format chrome "$work/offline.data" 2>/dev/null | python3 -c '
+}
+
+# A CPU that is offline has a slice for that, to the end of the recording if it does not come back,
+# also if it has nothing else. Each track is named once.
+offline()
+{
+	goes_offline && kdtl export --format chrome "$work/offline.data" 2>/dev/null | python3 -c '
 import decimal, json, sys
 trace = json.load(sys.stdin, parse_float=decimal.Decimal)["traceEvents"]
-names = {e["tid"]: e["args"]["name"] for e in trace if e["name"] == "thread_name"}
+named = [(e["tid"], e["args"]["name"]) for e in trace if e["name"] == "thread_name"]
+names = dict(named)
+assert len(names) == len(named), named
 for e in trace:
     if e["ph"] == "X":
         assert set(e) == {"name", "ph", "pid", "tid", "ts", "dur"}, e
@@ -462,6 +470,7 @@ for e in trace:
 		CPU 1 not known 0.000
 		CPU 1 web 1200000.000
 		CPU 1 offline 500.000 1099500.000
+		CPU 1 offline 1600000.000 100000.000
 		CPU 5 offline 2000000.000 1000000.000
 	END
 	)
@@ -580,6 +589,43 @@ for e in ends.values():
 		low high 585000.0 586000.0
 	END
 	)
+}
+
+# In formats that have only switches, a CPU that is offline is idle, and the task that took it offline
+# has it until it goes, and again from when it comes. An event says that this is no idle time.
+offline_is_switched()
+{
+	goes_offline && kdtl export --format ftrace "$work/offline.data" 2>/dev/null |
+		sed -n 's/^.*\[00\([0-9]\)\] \.\.\.\. *\([^ ]*\): \([a-z_]*\): /\1 \2 \3 /p' |
+		sed 's/\(prev\|next\)_[a-z]*=//g' | diff - <(cat <<-'END'
+		1 1.000000000 sched_switch swapper/1 0 120 R ==> cpuhp/1 20 120
+		1 1.000500000 sched_switch cpuhp/1 20 120 S ==> swapper/1 0 120
+		1 1.000500000 sched_cpu_hotplug cpu 1 offline error=0
+		1 2.100000000 sched_cpu_hotplug cpu 1 online error=0
+		1 2.100000000 sched_switch swapper/1 0 120 R ==> cpuhp/1 20 120
+		1 2.200000000 sched_switch cpuhp/1 20 120 S ==> web 100 120
+		1 2.500000000 sched_switch web 100 120 S ==> swapper/1 0 120
+		1 2.600000000 sched_cpu_hotplug cpu 1 offline error=0
+		1 2.700000000 sched_cpu_hotplug cpu 1 online error=0
+		5 3.000000000 sched_cpu_hotplug cpu 5 offline error=0
+	END
+	) && [ "$(kdtl export --format ftrace --comm web "$work/offline.data" 2>/dev/null |
+		grep -vc '^#')" -eq 1 ] || return
+	events offline sched_switch | sed 's/\(prev\|next\)_//g' | diff - <(cat <<-'END'
+		[1700000001.000000000] 1 comm = "swapper/1", tid = 0, prio = 20, state = 0, comm = "cpuhp/1", tid = 20, prio = 20
+		[1700000001.000500000] 1 comm = "cpuhp/1", tid = 20, prio = 20, state = 1, comm = "swapper/1", tid = 0, prio = 20
+		[1700000002.100000000] 1 comm = "swapper/1", tid = 0, prio = 20, state = 0, comm = "cpuhp/1", tid = 20, prio = 20
+		[1700000002.200000000] 1 comm = "cpuhp/1", tid = 20, prio = 20, state = 1, comm = "web", tid = 100, prio = 20
+		[1700000002.500000000] 1 comm = "web", tid = 100, prio = 20, state = 1, comm = "swapper/1", tid = 0, prio = 20
+	END
+	) && events offline sched_cpu_hotplug | diff - <(cat <<-'END'
+		[1700000001.000500000] 1 affected_cpu = 1, error = 0, status = 0
+		[1700000002.100000000] 1 affected_cpu = 1, error = 0, status = 1
+		[1700000002.600000000] 1 affected_cpu = 1, error = 0, status = 0
+		[1700000002.700000000] 1 affected_cpu = 1, error = 0, status = 1
+		[1700000003.000000000] 5 affected_cpu = 5, error = 0, status = 0
+	END
+	) && [ "$(events offline kdtl:dispatch | grep -c .)" -eq 3 ]
 }
 
 # Only wake-ups by tasks are there, in the stream of the CPU that the task had.
@@ -1008,7 +1054,7 @@ nothing_half_made()
 "$top/scripts/install-deps" tool ctf || skip_all "babeltrace2 cannot be installed"
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-export.XXXXXX")
 partial "$work"
-plan 34
+plan 35
 ok "kdtl builds" builds
 ok "recordings are made" records
 ok "JSON lines say what print says" says_what_print_says jsonl
@@ -1030,6 +1076,7 @@ ok "what a task waits after a limit is a slice of its own" waits_after_a_limit
 ok "and arrows from wakers" arrows
 ok "ftrace's text has switches and wakers, line by line" as_ftrace
 ok "so has CTF sched_waking" wakings
+ok "in both, nobody has a CPU that is offline" offline_is_switched
 ok "wake-ups of something else are not used" strange_wakes
 ok "its slices tell culprits and times of day" args_of_slices
 ok "recordings of an older version say that times are approximate" approximate_is_said

@@ -20,14 +20,15 @@
 #define PACKET		(256 * 1024)
 #define HEAD		(4 + 8 * 5 + 4)	/* magic, context */
 
-enum { EVENT_DISPATCH, EVENT_SWITCH, EVENT_WAKEUP, EVENT_WAKING };
+enum { EVENT_DISPATCH, EVENT_SWITCH, EVENT_WAKEUP, EVENT_WAKING, EVENT_HOTPLUG };
 
 /**
  * struct event - something that the trace says
  * @ticks: when
  * @i: the number of the entry that tells
  * @cpu: in the stream of that CPU
- * @id: EVENT_DISPATCH, with the switch if there is one; EVENT_WAKEUP: its task is ready;
+ * @id: EVENT_DISPATCH, with the switch if there is one, or for an entry of moves_put() the
+ *	EVENT_HOTPLUG that it stands for; EVENT_WAKEUP: its task is ready;
  *	EVENT_WAKING: another one wakes it
  */
 struct event {
@@ -299,13 +300,42 @@ static void put_dispatch(struct stream *s, const struct recording *r, size_t i)
 	}
 }
 
+static void put_move(struct stream *s, const struct recording *r, const struct kdtl_entry *e,
+		     const struct move *m)
+{
+	put_head(s, r, be64toh(e->timebase), EVENT_HOTPLUG);
+	put(s, m->cpu, 4);
+	put(s, 0, 4);
+	put(s, m->online, 4);
+}
+
+/*
+ * A CPU that is offline is idle, for readers that know of switches only, and there is an event that
+ * says more: when it has gone, or before it comes.
+ */
+static void put_moved(struct stream *s, const struct recording *r, size_t i, const struct move *m)
+{
+	const struct kdtl_entry *e = r->entry[i];
+
+	if (m->online)
+		put_move(s, r, e, m);
+	if (r->sched && entry_pid(e) != entry_prev_pid(e))
+		put_switch(s, r, i);
+	if (!m->online)
+		put_move(s, r, e, m);
+}
+
 /* More than the events of an entry need: each is smaller than 128 bytes and a path. */
 #define EVENTS_MAX	(2 * 128 + KDTL_CGROUP_LEN)
 
 static void put_event(struct stream *s, const struct recording *r, const struct event *e)
 {
+	const struct move *m = entry_move(r, r->entry[e->i]);
+
 	if (e->id != EVENT_DISPATCH) {
 		put_wakeup(s, r, e);
+	} else if (m) {
+		put_moved(s, r, e->i, m);
 	} else {
 		put_dispatch(s, r, e->i);
 		if (r->sched)
@@ -377,6 +407,7 @@ static struct event *find_events(struct recording *r, const char *path, size_t *
 
 	*nr = 0;
 	recording_sort_by_cpu(r);
+	moves_put(r);
 	if (sleeps_beside(&s, r, path))
 		wake = sleeps_wakes(&s, r->nr);
 	for (size_t i = 0; i < r->nr; i++) {
@@ -438,6 +469,11 @@ static void put_env(FILE *f, const char *name, const char *value)
 	"\t\tchar_t _comm[16];\n\t\tint32_t _tid;\n\t\tint32_t _prio;\n"		\
 	"\t\tint32_t _target_cpu;\n\t};\n};\n"
 
+/* Neither Linux nor LTTng has an event that says just this: these are the fields of Android's. */
+#define HOTPLUG_EVENT								\
+	"\nevent {\n\tname = \"sched_cpu_hotplug\";\n\tid = 4;\n\tfields := struct {\n"	\
+	"\t\tint32_t _affected_cpu;\n\t\tint32_t _error;\n\t\tint32_t _status;\n\t};\n};\n"
+
 static void put_metadata(FILE *f, const struct recording *r)
 {
 	fputs("/* CTF 1.8 */\n\n"
@@ -482,6 +518,7 @@ static void put_metadata(FILE *f, const struct recording *r)
 	fputs("\t};\n};\n", f);
 	if (r->sched)
 		fputs(SCHED_EVENTS, f);
+	fputs(HOTPLUG_EVENT, f);
 }
 
 /* Called at exit: nobody can use an incomplete trace. */

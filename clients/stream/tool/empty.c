@@ -13,7 +13,7 @@ static size_t count_wanted(const struct filter *f, const struct recording *r)
 
 	for (size_t i = 0; i < r->nr; i++)
 		nr += !entry_is_idle(r->entry[i]) && !entry_still(r, r->entry[i]) &&
-		      filter_wants(f, r, r->entry[i]);
+		      !entry_move(r, r->entry[i]) && filter_wants(f, r, r->entry[i]);
 	return nr;
 }
 

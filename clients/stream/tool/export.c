@@ -294,6 +294,8 @@ static int export(int argc, char **argv)
 	if (!o.filter.from && !o.filter.to)
 		tell_approximate(&r);
 	recording_sort_by_cpu(&r);
+	if (formats[i].run == export_ftrace)
+		moves_put(&r);
 	losses_tell(&r, o.path);
 	line = find_entries(&r, &o.filter, &nr);
 	if (!nr)

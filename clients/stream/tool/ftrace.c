@@ -78,6 +78,15 @@ static void put_head(FILE *out, const char *name, int pid, unsigned int cpu, uin
 		ns % NS_PER_S);
 }
 
+/* The event of Android's kernels, since Linux has none that says just this. */
+static void put_move(FILE *out, const struct recording *r, const struct kdtl_entry *e,
+		     const struct move *m)
+{
+	put_head(out, "", 0, m->cpu, entry_time(r, e), NULL, '.');
+	fprintf(out, "sched_cpu_hotplug: cpu %u %s error=0\n", m->cpu,
+		m->online ? "online" : "offline");
+}
+
 static void put_switch(FILE *out, const struct recording *r, size_t i)
 {
 	const struct kdtl_entry *e = r->entry[i];
@@ -91,6 +100,20 @@ static void put_switch(FILE *out, const struct recording *r, size_t i)
 	fprintf(out, "sched_switch: prev_comm=%s prev_pid=%d prev_prio=%d prev_state=%s ==> next_comm=%s next_pid=%d next_prio=%d\n",
 		*before ? before : "<...>", prev_pid, priority(prev_pid ? prev : NULL), state(e),
 		comm, entry_pid(e), priority(entry_pid(e) ? entry_task(r, e) : NULL));
+}
+
+/* While a CPU is offline it is idle, as in the kernel's own text. */
+static void put_entry(FILE *out, const struct recording *r, size_t i)
+{
+	const struct kdtl_entry *e = r->entry[i];
+	const struct move *m = entry_move(r, e);
+
+	if (m && m->online)
+		put_move(out, r, e, m);
+	if (!m || entry_pid(e) != entry_prev_pid(e))
+		put_switch(out, r, i);
+	if (m && !m->online)
+		put_move(out, r, e, m);
 }
 
 /* Of an interrupt, the context is the task that it came upon, as in the kernel's own text. */
@@ -131,7 +154,7 @@ void export_ftrace(FILE *out, struct recording *r, const struct sleeps *s, const
 		if (event[k].wake)
 			put_waking(out, r, s, &event[k]);
 		else
-			put_switch(out, r, event[k].i);
+			put_entry(out, r, event[k].i);
 	}
 	free(wake);
 	free(event);

@@ -365,15 +365,25 @@ static void put_cpu_name(struct chrome *c, unsigned int cpu)
 	put_order(c, "thread_sort_index", CPUS_PID, cpu_tid(cpu), cpu);
 }
 
+/* Of CPUs that have entries, and of those that were offline. */
 static void put_cpu_names(struct chrome *c)
 {
 	const struct recording *r = c->r;
+	unsigned int cpu;
+	size_t first;
 
 	put_name(c, "process_name", CPUS_PID, CPUS_PID, "CPUs");
 	put_order(c, "process_sort_index", CPUS_PID, CPUS_PID, -1);
 	for (size_t i = 0; i < r->nr; i++) {
 		if (!i || entry_cpu(r->entry[i - 1]) != entry_cpu(r->entry[i]))
 			put_cpu_name(c, entry_cpu(r->entry[i]));
+	}
+	for (size_t i = 0; i < r->nr_moves; i++) {
+		cpu = r->move[i].cpu;
+		first = first_since(r, cpu, 0);
+		if ((!i || r->move[i - 1].cpu != cpu) &&
+		    (first == r->nr || entry_cpu(r->entry[first]) != cpu))
+			put_cpu_name(c, cpu);
 	}
 }
 
@@ -393,13 +403,12 @@ static void put_offline(struct chrome *c)
 		/* Its slice began when it went, unless that was before the recording. */
 		if (m->online && m > r->move && m[-1].cpu == m->cpu)
 			continue;
-		next = m->online ? m : m + 1 < end && m[1].cpu == m->cpu ? m + 1 : NULL;
+		next = m->online ? m : move_next(r, m);
 		from = m->online ? 0 : since_boot(r, m->ticks);
 		from = from > c->begin ? from : c->begin;
 		to = since_boot(r, next ? next->ticks : recording_span(r).to);
 		if (from >= to)
 			continue;
-		put_cpu_name(c, m->cpu);
 		o = event("offline", "X", CPUS_PID, cpu_tid(m->cpu));
 		json_object_object_add(o, "ts", us(from - c->begin));
 		json_object_object_add(o, "dur", us(to - from));

@@ -123,6 +123,7 @@ struct span {
  * @nr_losses: number of those; an older version recorded none
  * @move: when CPUs went offline and came online, by CPU and time
  * @nr_moves: number of those
+ * @moved: the entries that moves_put() has made, one for each of @move
  * @until: it has all entries up to this moment, in ticks; 0: not known
  * @some_cpus: the machine had CPUs that are not in it
  * @machine: what it was recorded on, as in uname(2); NULL: not known
@@ -159,6 +160,7 @@ struct recording {
 	size_t			nr_losses;
 	struct move		*move;
 	size_t			nr_moves;
+	struct kdtl_entry	*moved;
 	uint64_t		until;
 	bool			some_cpus;
 	const char		*machine;
@@ -291,6 +293,12 @@ static inline bool entry_is_begin(const struct recording *r, const struct kdtl_e
 
 	return r->nr_begins && s >= r->still + r->nr_still &&
 	       s < r->still + r->nr_still + r->nr_begins;
+}
+
+/* What it stands for if moves_put() has made it; or NULL. */
+static inline const struct move *entry_move(const struct recording *r, const struct kdtl_entry *e)
+{
+	return r->moved && e >= r->moved && e < r->moved + r->nr_moves ? &r->move[e - r->moved] : NULL;
 }
 
 /*
@@ -502,8 +510,12 @@ uint64_t recording_until(const struct recording *r);
 void moves_add(struct recording *r, const char *p, size_t size);
 void moves_sort(struct recording *r);
 const struct move *move_after(const struct recording *r, const struct kdtl_entry *e);
+const struct move *move_next(const struct recording *r, const struct move *m);
 const char *move_text(const struct move *m);
 void moves_tell(const struct recording *r, const char *path);
+
+/* moved.c */
+void moves_put(struct recording *r);
 
 /* ran.c */
 size_t next_of_cpu(const struct recording *r, size_t i);

@@ -30,7 +30,9 @@ static int by_cpu_and_time(const void *a, const void *b)
 
 	if (x->cpu != y->cpu)
 		return x->cpu < y->cpu ? -1 : 1;
-	return x->ticks < y->ticks ? -1 : x->ticks > y->ticks;
+	if (x->ticks != y->ticks)
+		return x->ticks < y->ticks ? -1 : 1;
+	return x->online - y->online;
 }
 
 void moves_sort(struct recording *r)
@@ -53,6 +55,12 @@ const struct move *move_after(const struct recording *r, const struct kdtl_entry
 			to = i;
 	}
 	return from < r->nr_moves && r->move[from].cpu == key.cpu ? &r->move[from] : NULL;
+}
+
+/* The next one of the same CPU; NULL: there is none. */
+const struct move *move_next(const struct recording *r, const struct move *m)
+{
+	return m + 1 < r->move + r->nr_moves && m[1].cpu == m->cpu ? m + 1 : NULL;
 }
 
 const char *move_text(const struct move *m)

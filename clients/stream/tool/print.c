@@ -153,29 +153,12 @@ static void print_entry(const struct recording *r, const struct options *o,
 	}
 }
 
-static int moves_by_time(const void *a, const void *b)
+static void print_move(const struct recording *r, const struct move *m)
 {
-	const struct move *x = a, *y = b;
+	const uint64_t t = since_boot(r, m->ticks);
 
-	return x->ticks < y->ticks ? -1 : x->ticks > y->ticks;
-}
-
-/* Print what happened to CPUs from number @i on, up to @ticks.  Returns the number that is next. */
-static size_t print_moves(const struct recording *r, const struct filter *f, size_t i,
-			  uint64_t ticks)
-{
-	const struct move *m;
-	uint64_t t;
-
-	for (; i < r->nr_moves && r->move[i].ticks <= ticks; i++) {
-		m = &r->move[i];
-		if (!filter_wants_place(f, r, m->cpu, m->ticks))
-			continue;
-		t = since_boot(r, m->ticks);
-		printf("#%7llu.%09llu %4u  %s\n", (unsigned long long)(t / NS_PER_S),
-		       (unsigned long long)(t % NS_PER_S), m->cpu, move_text(m));
-	}
-	return i;
+	printf("#%7llu.%09llu %4u  %s\n", (unsigned long long)(t / NS_PER_S),
+	       (unsigned long long)(t % NS_PER_S), m->cpu, move_text(m));
 }
 
 static void print_head(const struct recording *r, const struct options *o)
@@ -206,7 +189,8 @@ static int print(int argc, char **argv)
 {
 	struct options o = parse(argc, argv);
 	struct recording r = recording_open_any(o.path);
-	size_t nr = 0, move = 0;
+	const struct move *m;
+	size_t nr = 0;
 
 	if (recording_is_wake(&r)) {
 		if (o.steal)
@@ -219,18 +203,20 @@ static int print(int argc, char **argv)
 	recording_sort(&r);
 	filter_begin(&o.filter, &r);
 	print_head(&r, &o);
-	/* Nothing here looks for those of a CPU. */
-	if (r.nr_moves)
-		qsort(r.move, r.nr_moves, sizeof(*r.move), moves_by_time);
+	if (r.nr_moves) {
+		recording_sort_by_cpu(&r);
+		moves_put(&r);
+		recording_sort(&r);
+	}
 	for (size_t i = 0; i < r.nr && (!o.nr || nr < o.nr); i++) {
-		if (!filter_wants(&o.filter, &r, r.entry[i]))
+		m = entry_move(&r, r.entry[i]);
+		if (m && filter_wants_place(&o.filter, &r, m->cpu, m->ticks))
+			print_move(&r, m);
+		if (m || !filter_wants(&o.filter, &r, r.entry[i]))
 			continue;
-		move = print_moves(&r, &o.filter, move, be64toh(r.entry[i]->timebase));
 		print_entry(&r, &o, r.entry[i]);
 		nr++;
 	}
-	if (!o.nr || nr < o.nr)
-		print_moves(&r, &o.filter, move, UINT64_MAX);
 	if (!nr)
 		tell_empty(&o.filter, &r, o.path);
 	return 0;

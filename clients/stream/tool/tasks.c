@@ -53,8 +53,8 @@ static size_t resets_before(const struct recording *r, const struct kdtl_entry *
 
 /*
  * What @pid was at the time @ticks, which is that of @e or somewhat later; NULL: not known.  Only
- * records count that no loss separates from the entry.  If @e is NULL, or of a wait that is not
- * over, it counts as coming after all records.
+ * records count that no loss separates from the entry.  If @e is NULL, or not in the file, it counts
+ * as coming after all records.
  */
 const struct kdtl_task *task_at(const struct recording *r, const struct kdtl_entry *e, int pid,
 				uint64_t ticks)
@@ -70,7 +70,8 @@ const struct kdtl_task *task_at(const struct recording *r, const struct kdtl_ent
 		return NULL;
 	if (!pid)
 		return &idle;
-	key.resets = !e || entry_still(r, e) || entry_is_begin(r, e) ? r->nr_resets : resets_before(r, e);
+	key.resets = !e || entry_still(r, e) || entry_is_begin(r, e) || entry_move(r, e) ?
+		     r->nr_resets : resets_before(r, e);
 	/* The first one that comes after the key. */
 	while (from < to) {
 		i = from + (to - from) / 2;

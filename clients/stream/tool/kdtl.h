@@ -78,12 +78,32 @@ struct gap {
  * struct move - struct kdtl_move in the machine's byte order
  * @cpu: the CPU
  * @online: it came online, or it went offline
- * @ticks: when
+ * @ticks: when; 0: it was offline already when the session was set up
  */
 struct move {
 	unsigned int	cpu;
 	bool		online;
 	uint64_t	ticks;
+};
+
+/**
+ * struct log_cpu - a CPU of a session
+ * @cpu: the CPU
+ * @consumed: number of its entries that were read, if entries do not name their CPU
+ * @lost: number of its entries that had been lost at the last loss
+ * @moves: how often it had gone offline or come online when it last did
+ * @went: when it had gone last, in ticks
+ * @came: when it had come last
+ * @absent: it was offline when the session was set up
+ */
+struct log_cpu {
+	int		cpu;
+	uint64_t	consumed;
+	uint64_t	lost;
+	uint64_t	moves;
+	uint64_t	went;
+	uint64_t	came;
+	bool		absent;
 };
 
 /**
@@ -221,6 +241,10 @@ const char *brief_ns(char to[NS_TEXT], uint64_t ns, bool more);
 bool read_duration(const char *text, uint64_t unit, uint64_t *ns);
 uint64_t parse_duration(const char *option, const char *text, uint64_t unit, uint64_t least,
 			uint64_t most);
+
+/* session.c */
+void log_cpus(int dev, const cpu_set_t *cpus, struct log_cpu **cpu, size_t *nr);
+void log_absent_cpus(int dev, const cpu_set_t *cpus, struct log_cpu **cpu, size_t *nr);
 
 /* device.c */
 int open_device(void);
@@ -511,6 +535,8 @@ void moves_add(struct recording *r, const char *p, size_t size);
 void moves_sort(struct recording *r);
 const struct move *move_after(const struct recording *r, const struct kdtl_entry *e);
 const struct move *move_next(const struct recording *r, const struct move *m);
+size_t moves_new(struct log_cpu *c, const struct kdtl_stream_info *info, struct move to[2],
+		 bool *missed);
 const char *move_text(const struct move *m);
 void moves_tell(const struct recording *r, const char *path);
 

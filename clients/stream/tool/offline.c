@@ -35,10 +35,18 @@ static int by_cpu_and_time(const void *a, const void *b)
 	return x->online - y->online;
 }
 
+/* Parts of a ring repeat some, as each can be read without those before it. */
 void moves_sort(struct recording *r)
 {
+	size_t nr = 0;
+
 	if (r->nr_moves)
 		qsort(r->move, r->nr_moves, sizeof(*r->move), by_cpu_and_time);
+	for (size_t i = 0; i < r->nr_moves; i++) {
+		if (!nr || by_cpu_and_time(&r->move[nr - 1], &r->move[i]))
+			r->move[nr++] = r->move[i];
+	}
+	r->nr_moves = nr;
 }
 
 /* When the CPU of @e went or came next; NULL: it did not.  A moment at which both were is after. */
@@ -63,9 +71,36 @@ const struct move *move_next(const struct recording *r, const struct move *m)
 	return m + 1 < r->move + r->nr_moves && m[1].cpu == m->cpu ? m + 1 : NULL;
 }
 
+/*
+ * Set @to to when a CPU went or came since @c was last looked at, in the order of time, and return
+ * how often it did.  The kernel has the last time of each; if there were others before, it is @missed.
+ */
+size_t moves_new(struct log_cpu *c, const struct kdtl_stream_info *info, struct move to[2],
+		 bool *missed)
+{
+	const struct move went = { .cpu = c->cpu, .ticks = info->went };
+	const struct move came = { .cpu = c->cpu, .ticks = info->came, .online = true };
+	const bool has_gone = info->went != c->went, has_come = info->came != c->came;
+	size_t nr = 0;
+
+	if (has_gone && info->went < info->came)
+		to[nr++] = went;
+	if (has_come)
+		to[nr++] = came;
+	if (has_gone && info->went >= info->came)
+		to[nr++] = went;
+	c->moves += nr;
+	*missed = nr && info->moves > c->moves;
+	if (*missed)
+		c->moves = info->moves;
+	c->went = info->went;
+	c->came = info->came;
+	return nr;
+}
+
 const char *move_text(const struct move *m)
 {
-	return m->online ? "came online" : "went offline";
+	return m->online ? "came online" : m->ticks ? "went offline" : "was offline";
 }
 
 /* Say which CPUs went and came, and when. */
@@ -79,8 +114,10 @@ void moves_tell(const struct recording *r, const char *path)
 	fprintf(stderr, "kdtl: %s:", path);
 	for (size_t i = 0; i < r->nr_moves && i < MOVES_SHOWN; i++) {
 		m = &r->move[i];
-		fprintf(stderr, "%s CPU %u %s at %s", i ? "," : "", m->cpu, move_text(m),
-			time_text(time, time_of_day(r, m->ticks), "%H:%M:%S", 3));
+		fprintf(stderr, "%s CPU %u %s", i ? "," : "", m->cpu, move_text(m));
+		if (m->ticks)
+			fprintf(stderr, " at %s",
+				time_text(time, time_of_day(r, m->ticks), "%H:%M:%S", 3));
 	}
 	if (r->nr_moves > MOVES_SHOWN)
 		fprintf(stderr, ", and so on, %zu more times", r->nr_moves - MOVES_SHOWN);

@@ -63,6 +63,29 @@ static void save_machine(struct record *r)
 	write_chunk(&r->side, KDTL_CHUNK_MACHINE, machine, sizeof(machine));
 }
 
+static void save_move(struct record *r, int cpu, bool online, uint64_t ticks)
+{
+	const struct kdtl_move move = { htobe32(cpu), htobe32(online), htobe64(ticks) };
+
+	write_chunk(&r->side, KDTL_CHUNK_MOVES, &move, sizeof(move));
+}
+
+/*
+ * Save again which CPUs are offline, since a part must be readable alone, and which came after the
+ * entries that were read: the ones around that time may be in this part.
+ */
+static void save_offline(struct record *r)
+{
+	for (struct log_cpu *c = r->cpu; c < r->cpu + r->nr_cpus; c++) {
+		if (c->absent && !c->came)
+			save_move(r, c->cpu, false, 0);
+		if (c->went && (c->went > c->came || c->went > r->until))
+			save_move(r, c->cpu, false, c->went);
+		if (c->came > r->until)
+			save_move(r, c->cpu, true, c->came);
+	}
+}
+
 /* Write which dispatches are missing if the session filters.  This comes before all entries. */
 void output_filter(struct record *r)
 {
@@ -74,6 +97,7 @@ void output_filter(struct record *r)
 		write_chunk(&r->side, KDTL_CHUNK_MIN_WAIT, &ns, sizeof(ns));
 	if (r->cpus)
 		write_chunk(&r->side, KDTL_CHUNK_SOME_CPUS, NULL, 0);
+	save_offline(r);
 }
 
 static void save_loss(struct record *r, int cpu, uint64_t to, uint64_t lost)
@@ -90,7 +114,7 @@ static void save_losses(struct record *r)
 {
 	uint64_t lost;
 
-	session_find_cpus(r);
+	log_cpus(r->dev, r->cpus, &r->cpu, &r->nr_cpus);
 	for (struct log_cpu *c = r->cpu; c < r->cpu + r->nr_cpus; c++) {
 		lost = device_cpu_info(r->dev, c->cpu).lost;
 		if (lost == c->lost)
@@ -100,43 +124,24 @@ static void save_losses(struct record *r)
 	}
 }
 
-static void save_move(struct record *r, int cpu, bool online, uint64_t ticks)
-{
-	const struct kdtl_move move = { htobe32(cpu), htobe32(online), htobe64(ticks) };
-
-	write_chunk(&r->side, KDTL_CHUNK_MOVES, &move, sizeof(move));
-}
-
-/*
- * Save when a CPU went offline or came online.  The kernel has the last time of each.  If there
- * were others since the last look, nothing is known of the time until the first of the two.
- */
+/* Save when a CPU went offline or came online. */
 static void save_moves_of(struct record *r, struct log_cpu *c)
 {
 	const struct kdtl_stream_info info = device_cpu_info(r->dev, c->cpu);
-	const bool went = info.went != c->went, came = info.came != c->came;
-	const bool back = info.came > info.went;
+	struct move m[2];
+	bool missed;
+	const size_t nr = moves_new(c, &info, m, &missed);
 
-	if (!went && !came)
-		return;
-	c->moves += went + came;
-	c->went = info.went;
-	c->came = info.came;
-	if (info.moves > c->moves) {
-		save_loss(r, c->cpu, went && (back || !came) ? info.went : info.came, 0);
-		c->moves = info.moves;
-	}
-	if (went && back)
-		save_move(r, c->cpu, false, info.went);
-	if (came)
-		save_move(r, c->cpu, true, info.came);
-	if (went && !back)
-		save_move(r, c->cpu, false, info.went);
+	/* Nothing is known of the time until the first of these. */
+	if (missed)
+		save_loss(r, c->cpu, m[0].ticks, 0);
+	for (size_t i = 0; i < nr; i++)
+		save_move(r, c->cpu, m[i].online, m[i].ticks);
 }
 
 static void save_moves(struct record *r)
 {
-	session_find_cpus(r);
+	log_cpus(r->dev, r->cpus, &r->cpu, &r->nr_cpus);
 	for (struct log_cpu *c = r->cpu; c < r->cpu + r->nr_cpus; c++)
 		save_moves_of(r, c);
 }
@@ -343,7 +348,7 @@ static void number_cpus(struct record *r, struct kdtl_entry *e, size_t nr, bool 
 {
 	size_t at = r->next_cpu;
 
-	session_find_cpus(r);
+	log_cpus(r->dev, r->cpus, &r->cpu, &r->nr_cpus);
 	for (size_t i = 0; i < r->nr_cpus && nr; i++) {
 		struct log_cpu *c = &r->cpu[at];
 		const uint64_t consumed = device_cpu_info(r->dev, c->cpu).consumed;

@@ -28,24 +28,6 @@ struct part {
 };
 
 /**
- * struct log_cpu - a CPU of a session
- * @cpu: the CPU
- * @consumed: number of its entries that were read, if entries do not name their CPU
- * @lost: number of its entries that had been lost at the last loss
- * @moves: how often it had gone offline or come online when it last did
- * @went: when it had gone last, in ticks
- * @came: when it had come last
- */
-struct log_cpu {
-	int		cpu;
-	uint64_t	consumed;
-	uint64_t	lost;
-	uint64_t	moves;
-	uint64_t	went;
-	uint64_t	came;
-};
-
-/**
  * struct look - what one round of record_loop() has read from a session
  * @clock: when the previous round ended: an entry that was made after it is in this one
  * @entry: the entries
@@ -78,7 +60,7 @@ struct look {
  * @dev: /dev/kdtl
  * @pipe: the pipe from there to the file
  * @nameless: entries do not name their CPU, as those of kdtl_vpa
- * @cpu: its CPUs, see session_find_cpus()
+ * @cpu: its CPUs, see log_cpus()
  * @nr_cpus: number of those
  * @next_cpu: the place from which the next read goes on, if entries do not name their CPU
  * @lost: entries that had been lost when that was last looked at
@@ -179,7 +161,6 @@ ssize_t stream_write(int fd, const void *data, size_t size);
 /* session.c */
 bool session_has_source(const char *source);
 void session_open(struct record *r);
-void session_find_cpus(struct record *r);
 bool session_open_steal(struct record *r, struct record *steal, const char *path, bool must);
 bool session_open_irq(struct record *r, struct record *irq, const char *path, bool must);
 bool session_open_wake(struct record *r, struct record *wake, const char *path, bool must);

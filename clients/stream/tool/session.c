@@ -71,27 +71,52 @@ void check_cpus(const char *option, const cpu_set_t *cpus)
 	CPU_FREE(online);
 }
 
-/* Find the CPUs of the session, only when needed: most recordings never ask for them. */
-void session_find_cpus(struct record *r)
+/*
+ * Find the CPUs of a session that asks for @cpus, or NULL for all, only when needed: most commands
+ * never ask for them.
+ */
+void log_cpus(int dev, const cpu_set_t *cpus, struct log_cpu **cpu, size_t *nr)
 {
 	cpu_set_t *possible;
-	const cpu_set_t *cpus;
 
-	if (r->cpu)
+	if (*nr)
 		return;
 	possible = cpus_in(CPU_DIR "possible");
-	cpus = r->cpus ?: possible;
-	for (int cpu = 0; cpu < MAX_CPUS; cpu++) {
-		struct kdtl_stream_info info = { .cpu = cpu };
+	cpus = cpus ?: possible;
+	for (int i = 0; i < MAX_CPUS; i++) {
+		struct kdtl_stream_info info = { .cpu = i };
 
 		/* Asking for a CPU that is not the session's puts a line into the kernel's log. */
-		if ((cpus && !CPU_ISSET_S(cpu, CPU_ALLOC_SIZE(MAX_CPUS), cpus)) ||
-		    ioctl(r->dev, KDTL_IOC_INFO, &info))
+		if ((cpus && !CPU_ISSET_S(i, CPU_ALLOC_SIZE(MAX_CPUS), cpus)) ||
+		    ioctl(dev, KDTL_IOC_INFO, &info))
 			continue;
-		grow(r->cpu, r->nr_cpus);
-		r->cpu[r->nr_cpus++] = (struct log_cpu){ .cpu = cpu };
+		grow(*cpu, *nr);
+		(*cpu)[(*nr)++] = (struct log_cpu){ .cpu = i };
 	}
 	CPU_FREE(possible);
+}
+
+/*
+ * log_cpus() if a CPU of the machine is offline.  Those that have been since the session was set up
+ * are marked: the kernel does not know when they went.
+ */
+void log_absent_cpus(int dev, const cpu_set_t *cpus, struct log_cpu **cpu, size_t *nr)
+{
+	cpu_set_t *present = cpus_in(CPU_DIR "present"), *online = cpus_in(CPU_DIR "online");
+	const size_t bytes = CPU_ALLOC_SIZE(MAX_CPUS);
+	struct kdtl_stream_info info;
+
+	if (present && online && !CPU_EQUAL_S(bytes, present, online)) {
+		log_cpus(dev, cpus, cpu, nr);
+		for (struct log_cpu *c = *cpu; c < *cpu + *nr; c++) {
+			info = device_cpu_info(dev, c->cpu);
+			c->absent = CPU_ISSET_S(c->cpu, bytes, present) &&
+				    !CPU_ISSET_S(c->cpu, bytes, online) && !info.moves &&
+				    !(info.state & KDTL_STREAM_ONLINE);
+		}
+	}
+	CPU_FREE(present);
+	CPU_FREE(online);
 }
 
 void session_open(struct record *r)
@@ -100,6 +125,7 @@ void session_open(struct record *r)
 		check_cpus("-C", r->cpus);
 	r->dev = open_device();
 	device_setup(r->dev, &r->attr, r->idle_if_known);
+	log_absent_cpus(r->dev, r->cpus, &r->cpu, &r->nr_cpus);
 	if (pipe2(r->pipe, O_CLOEXEC))
 		die("pipe");
 }
@@ -227,6 +253,7 @@ void session_close(struct record *r)
 	r->side.cgroups = NULL;
 	free(r->cpu);
 	r->cpu = NULL;
+	r->nr_cpus = 0;
 	free(r->wait);
 	r->wait = NULL;
 }

@@ -149,6 +149,31 @@ before_all()
 	return 1
 }
 
+# has_lines PATTERN NR: so many lines of the tables end with PATTERN.
+has_lines()
+{
+	[ "$(grep -c "$1\$" $root.offline)" -ge "$2" ]
+}
+
+# A CPU is offline when top begins, comes, and goes again for some tables. top says so, and the time
+# is not the task's that takes it offline and back: all it does takes less than half a second.
+offline_is_nobodys()
+{
+	echo 0 >"$online" || return
+	"$dir/kdtl" top -b --interval 0.5 >$root.offline &
+	pids=$!
+	until_true has_lines "; offline: CPU $last" 3 && bring_back "$last" &&
+		until_true has_lines "; back: CPU $last" 1 && echo 0 >"$online" &&
+		until_true has_lines "; offline: CPU $last" 7 && bring_back "$last" &&
+		until_true has_lines "; back: CPU $last" 2 && until_true has_lines ' 0 lost' 1
+	set -- $?
+	kill -INT $pids && wait $pids && [ "$1" -eq 0 ] &&
+		tables offline | awk -v name="cpuhp/$last" '$1 == name { ran += $4; n++ }
+			END { print "# it had a CPU for", ran, "ms"; exit !(n && ran < 500) }' && return
+	cat $root.offline
+	return 1
+}
+
 # The row of the longest wait blames the hog.
 service_behind()
 {
@@ -323,7 +348,7 @@ mount -t cgroup2 none $root || skip_all "no cgroups"
 grep -q '\<cpu\>' $root/cgroup.controllers || skip_all "no cgroups with the controller cpu"
 
 need kdtl kdtl_sched
-plan 16
+plan 17
 ok "without /dev/kdtl it says what to do" no_module
 load kdtl_stream || bail_out "kdtl_stream does not load"
 ok "wrong sources and options, too" says_what_to_do
@@ -335,6 +360,13 @@ ok "and longest behind the hog" service_behind
 ok "the quota was throttled" quota_throttled
 ok "the cgroup of the service, too" by_cgroup
 ok "who has had a CPU since before it began" before_all
+last=$(($(nproc) - 1))
+online=/sys/devices/system/cpu/cpu$last/online
+if [ -e "$online" ]; then
+	ok "nobody has a CPU that is offline" offline_is_nobodys
+else
+	skip "nobody has a CPU that is offline" "no CPU can be taken offline"
+fi
 ok "memory is bounded" bounded
 ok "a screen of 80x24, and q leaves it" on_screen
 ok "keys sort" keys_sort

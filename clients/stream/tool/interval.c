@@ -26,6 +26,21 @@ static uint64_t read_clock(struct live *l)
 	return clock.ticks;
 }
 
+static void add_move(struct recording *r, struct move m)
+{
+	grow(r->move, r->nr_moves);
+	r->move[r->nr_moves++] = m;
+}
+
+static void find_absent(struct live *l)
+{
+	log_absent_cpus(l->dev, l->asked, &l->log, &l->nr_log);
+	for (const struct log_cpu *c = l->log; c < l->log + l->nr_log; c++) {
+		if (c->absent)
+			add_move(&l->r, (struct move){ .cpu = c->cpu });
+	}
+}
+
 /* Start to log.  There is no interval yet. */
 void live_begin(struct live *l, struct kdtl_stream_attr *attr)
 {
@@ -34,6 +49,8 @@ void live_begin(struct live *l, struct kdtl_stream_attr *attr)
 	*l = (struct live){ .dev = open_device() };
 	attr->mask = KDTL_MASK_ALL | KDTL_MASK_IDLE;
 	device_setup(l->dev, attr, true);
+	l->asked = (const cpu_set_t *)(uintptr_t)attr->cpus;
+	find_absent(l);
 	l->idle = attr->mask & KDTL_MASK_IDLE;
 	info = device_info(l->dev);
 	l->r.head.tb_freq = info.tb_freq;
@@ -159,6 +176,48 @@ static void arrange(struct live *l)
 		if (c->next > c->first)
 			put_end(l, c);
 	}
+}
+
+static void look_for_moves(struct live *l)
+{
+	struct kdtl_stream_info info;
+	struct move m[2];
+	bool missed;
+	size_t nr;
+
+	log_cpus(l->dev, l->asked, &l->log, &l->nr_log);
+	for (struct log_cpu *c = l->log; c < l->log + l->nr_log; c++) {
+		info = device_cpu_info(l->dev, c->cpu);
+		nr = moves_new(c, &info, m, &missed);
+		for (size_t i = 0; i < nr; i++)
+			add_move(&l->r, m[i]);
+		if (!missed)
+			continue;
+		grow(l->r.loss, l->r.nr_losses);
+		l->r.loss[l->r.nr_losses++] = (struct gap){
+			.cpu = c->cpu, .from = since_boot(&l->r, l->from),
+			.to = since_boot(&l->r, m[0].ticks),
+		};
+	}
+}
+
+/* Note which CPUs went and came, if @total says that any did, since each CPU's oldest entry here. */
+static void note_moves(struct live *l, const struct kdtl_stream_info *total)
+{
+	struct recording *r = &l->r;
+	size_t kept = 0;
+	const struct move *m;
+
+	if (total->went != l->went || total->came != l->came)
+		look_for_moves(l);
+	l->went = total->went;
+	l->came = total->came;
+	for (m = r->move; m < r->move + r->nr_moves; m++) {
+		if (m->cpu >= l->nr_cpus || m->ticks >= be64toh(l->cpu[m->cpu].last.timebase))
+			r->move[kept++] = *m;
+	}
+	r->nr_moves = kept;
+	moves_sort(r);
 }
 
 /* In the last interval, and in the one before, entries may have been lost on any CPU. */
@@ -292,7 +351,7 @@ static void read_tasks(struct live *l)
  */
 void live_take(struct live *l)
 {
-	uint64_t lost;
+	struct kdtl_stream_info info;
 
 	l->from = l->until;
 	l->r.nr_waits = device_waits(l->dev, l->r.wait);
@@ -301,10 +360,11 @@ void live_take(struct live *l)
 	next_interval(l);
 	/* The entries are not newer than the tasks that are read here. */
 	read_tasks(l);
-	lost = device_info(l->dev).lost;
-	l->lost = lost - l->r.head.lost;
-	l->r.head.lost = lost;
+	info = device_info(l->dev);
+	l->lost = info.lost - l->r.head.lost;
+	l->r.head.lost = info.lost;
 	arrange(l);
+	note_moves(l, &info);
 	note_losses(l);
 	find_stills(l);
 }

@@ -782,6 +782,11 @@ struct live_cpu {
  * @from: begin of the last interval, in ticks
  * @until: its end
  * @lost: entries that were lost in it
+ * @asked: CPUs that the session asks for; NULL: all
+ * @log: its CPUs, see log_cpus()
+ * @nr_log: number of those
+ * @went: when a CPU had gone offline last, when that was last looked at, in ticks
+ * @came: when a CPU had come online last
  * @idle: the source tells when a CPU becomes idle
  * @before: entries of the interval before the last one
  * @now: entries of the last interval
@@ -799,6 +804,11 @@ struct live {
 	uint64_t		from;
 	uint64_t		until;
 	uint64_t		lost;
+	const cpu_set_t		*asked;
+	struct log_cpu		*log;
+	size_t			nr_log;
+	uint64_t		went;
+	uint64_t		came;
 	bool			idle;
 	struct entries		before;
 	struct entries		now;

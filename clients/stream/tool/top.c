@@ -321,15 +321,37 @@ static void print_rows(size_t nr, int width)
 	print_table(&t, top.row, nr);
 }
 
+/* The CPUs that are offline now, or, if not @now, that were in the interval. */
+static void print_offline(const char *what, bool now)
+{
+	const struct recording *r = &top.live.r;
+	const struct move *m = r->move;
+	bool was = false, any = false;
+
+	for (; m < r->move + r->nr_moves; m++) {
+		was |= m->ticks >= top.live.from;
+		if (move_next(r, m))
+			continue;
+		if (now ? !m->online : m->online && was) {
+			printf("%s%u", any ? "," : what, m->cpu);
+			any = true;
+		}
+		was = false;
+	}
+}
+
 /* As in top(1), print the totals and then the rows, of which @nr fit. */
 static void print_all(size_t nr, int width)
 {
 	char time[TIME_TEXT];
 
-	printf("%s  %ld CPUs, %.0f dispatches/s, %llu lost\n",
+	printf("%s  %ld CPUs, %.0f dispatches/s, %llu lost",
 	       time_text(time, time_of_day(&top.live.r, top.live.until), "%H:%M:%S", 0),
 	       sysconf(_SC_NPROCESSORS_ONLN), top.total / seconds(),
 	       (unsigned long long)(top.live.lost + top.irq.lost));
+	print_offline("; offline: CPU ", true);
+	print_offline("; back: CPU ", false);
+	putchar('\n');
 	printf("the last %.3f s: %zu %s, sorted by %s\n", seconds(), top.nr, row_names[top.keys.by],
 	       top.sort->name);
 	print_rows(nr, width);

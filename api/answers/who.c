@@ -181,6 +181,15 @@ static void kdtl_who_add_run(struct kdtl_who *w, const struct kdtl_run *run)
 		kdtl_who_add(w, &w->task, run->from, run->to, ticks);
 }
 
+/* If the CPU went offline after the last entry and before @time, the current task lost it then. */
+static void kdtl_who_offline(struct kdtl_who *w, u64 time)
+{
+	struct kdtl_runs *r = kdtl_who_runs(w);
+
+	if (w->went && r->known && !runs_before(w->went, r->since) && runs_before(w->went, time))
+		kdtl_runs_lost(r);
+}
+
 /*
  * The current task has the CPU at the end of the span.  If no task has the pid any more with which
  * it got the CPU, it may have called exec().
@@ -321,6 +330,7 @@ void kdtl_who_entry(struct kdtl_who *w, const struct kdtl_entry *e)
 	}
 	prev = kdtl_entry_prev_pid(e);
 	time = kdtl_entry_time(e);
+	kdtl_who_offline(w, time);
 	if (kdtl_runs_next(kdtl_who_runs(w), &kdtl_who_ops, time, prev, kdtl_entry_pid(e), &run)) {
 		if (run.known && prev != w->task.pid)
 			kdtl_who_exec(w, prev, time);
@@ -353,6 +363,7 @@ void kdtl_who_end(struct kdtl_who *w, bool still)
 		kdtl_who_refuse(__func__, "a place for the answer", _RET_IP_);
 		return;
 	}
+	kdtl_who_offline(w, kdtl_who_runs(w)->to);
 	if (still)
 		kdtl_who_still(w);
 	if (kdtl_runs_end(kdtl_who_runs(w), &kdtl_who_ops, still, &run))

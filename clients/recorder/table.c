@@ -300,14 +300,15 @@ static int table_add(struct table *t, int at, u64 ticks, const char *who)
 }
 
 /*
- * Say which tasks had the CPU whose entries are in t->area.  @busy: somebody waited for it at
- * @to, or has it, so it was not idle at the end.
+ * Say which tasks had the CPU whose entries are in t->area, and that went offline at @went.  @busy:
+ * somebody waited for it at @to, or has it, so it was not idle at the end.
  */
-static void table_tasks(struct table *t, struct kdtl_session *s, ssize_t len, u64 from, u64 to,
-			bool busy)
+static void table_tasks(struct table *t, u64 went, ssize_t len, u64 from, u64 to, bool busy)
 {
 	char name[TABLE_WHO + TABLE_PATH];
-	struct kdtl_who who = { .tasks = t->tasks, .ran = t->ran, .size = ARRAY_SIZE(t->ran) };
+	struct kdtl_who who = {
+		.tasks = t->tasks, .ran = t->ran, .size = ARRAY_SIZE(t->ran), .went = went,
+	};
 	const struct kdtl_entry *e;
 	unsigned int i;
 	int at = 0;
@@ -364,11 +365,13 @@ static void table_culprits(struct table *t, struct kdtl_session *s, int cpu, u64
 {
 	const ssize_t len = kdtl_aux_snapshot(s, cpu, t->area, t->area_size, NULL);
 	char when[TABLE_WHEN], until[TABLE_WHEN];
+	struct kdtl_aux_info info = { };
 
 	if (len <= 0)
 		return;
+	kdtl_aux_info(s, cpu, &info);
 	if (t->info.tasks)
-		table_tasks(t, s, len, from, to, busy);
+		table_tasks(t, info.went, len, from, to, busy);
 	else
 		table_stolen(t, len, from, to);
 	table_when(t, when, sizeof(when), from);

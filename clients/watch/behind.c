@@ -60,6 +60,7 @@ struct behind {
 struct kdtl_tasks *watch_tasks;
 
 static struct behind past;	/* dispatches; no session if the source knows no tasks */
+static u64 past_went;		/* when their CPU last went offline */
 static struct behind stolen;
 static struct behind interrupts;
 static struct behind wakes;
@@ -288,7 +289,12 @@ void watch_name(const struct kdtl_task *task, char *text, size_t size)
  */
 const struct kdtl_entry *watch_look_back(int cpu)
 {
+	struct kdtl_aux_info info = { };
+
 	behind_look(&past, cpu);
+	if (past.session)
+		kdtl_aux_info(past.session, cpu, &info);
+	past_went = info.went;
 	behind_look(&stolen, cpu);
 	behind_look(&interrupts, cpu);
 	return past.len ? past.entries + past.len / sizeof(*past.entries) - 1 : NULL;
@@ -346,7 +352,9 @@ static bool behind_list(u64 from, u64 to, const char *before, char *text, size_t
 			struct watch_blame *blame)
 {
 	static struct kdtl_ran ran[BEHIND_TASKS];
-	struct kdtl_who who = { .tasks = watch_tasks, .ran = ran, .size = ARRAY_SIZE(ran) };
+	struct kdtl_who who = {
+		.tasks = watch_tasks, .ran = ran, .size = ARRAY_SIZE(ran), .went = past_went,
+	};
 	const struct kdtl_entry *e;
 	char name[WATCH_NAME];
 	unsigned int i;

@@ -435,6 +435,26 @@ without_idle()
 		unlisten && unload kdtl_trace
 }
 
+# has_last: a dispatch on the last CPU is traced.
+has_last()
+{
+	[ "$(events "cpu=$last ")" -gt 0 ]
+}
+
+# The last CPU is offline for a second. No task waits in its queue meanwhile, so none waited behind
+# cpuhp/N for so long, which is its last task before, and its first one after.
+offline_is_nobodys()
+{
+	listen && echo 0 >"$online" && forget && sleep 1 && bring_back "$last" &&
+		on_cpu "$last" : && until_true has_last || return
+	awk -v last=" culprit_comm=cpuhp/$last " '
+		/kdtl_dispatch: / && index($0, last) {
+			sub(/.* culprit_ns=/, "")
+			most = $1 + 0 > most ? $1 + 0 : most
+		}
+		END { print "# at most " most / 1e6 " ms behind it"; exit most >= 5e8 }' $tracing/trace
+}
+
 # With an endless period nothing wakes the thread, not even its own dispatches.
 bounded()
 {
@@ -457,7 +477,7 @@ cgroups=/tmp/kdtl-trace
 echo 16384 >$tracing/buffer_size_kb
 cpus=$(sed -n 's/^cpu\([0-9][0-9]*\).*/\1/p' /proc/stat)
 
-plan 25
+plan 26
 ok "wrong parameters are refused" refuses
 ok "it loads" load kdtl_trace pmu=kdtl_fake
 ok "nobody listens: no session, and the thread sleeps" silent
@@ -480,6 +500,13 @@ ok "the same if only long waits are traced" behind_all 1000
 ok_hist "a histogram by cgroup and culprit" by_cgroup
 ok "they end" quiet
 ok "the time is that of CLOCK_MONOTONIC" by_monotonic
+last=$(($(nproc) - 1))
+online=/sys/devices/system/cpu/cpu$last/online
+if [ $last -gt 0 ] && [ -e "$online" ]; then
+	ok "nobody waited behind who took a CPU offline" offline_is_nobodys
+else
+	skip "nobody waited behind who took a CPU offline" "no CPU can be taken offline"
+fi
 unlisten
 ok "it unloads" unload kdtl_trace
 ok "its own dispatches do not wake it" bounded

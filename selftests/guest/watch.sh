@@ -359,6 +359,47 @@ others_dispatched()
 	return 1
 }
 
+# is_asleep PID: it is.
+is_asleep()
+{
+	grep -q '^State:.S' "/proc/$1/status"
+}
+
+# has_waited PID: the watch has reported that CPU 1 does not get to the task, or has no other.
+has_waited()
+{
+	log | grep -q "kdtl_watch: CPU 1: \(no task of normal\|[^ ]*:$1 .*has waited\)"
+}
+
+# came_late PID: the task got CPU 2, after a wait in another's queue.
+came_late()
+{
+	log | grep -q "kdtl_watch: CPU 2: [^ ]*:$1 .*waited .*, in the queue of another CPU"
+}
+
+# A task sleeps on the last CPU, which goes offline. It is woken on CPU 1 and waits there, and then
+# gets CPU 2. It is said who had the CPU where it ran last, which is the last one: nobody, and not
+# cpuhp/N, which took it offline.
+offline_is_nobodys()
+{
+	dir=$(mktemp -d)
+	mkfifo "$dir/go"
+	background taskset -c "$last" sh -c "echo >$dir/here; read -r _ <$dir/go; while :; do :; done"
+	victim=$!
+	until_true [ -e "$dir/here" ] && until_true is_asleep "$victim" &&
+		taskset -cp 1 "$victim" >/dev/null && echo 0 >"$online" || return
+	background "${0%/*}/held" 1 >"$dir/holds"
+	hog=$!
+	forget_log
+	until_true grep -q holds "$dir/holds" && echo >"$dir/go" && until_true has_waited "$victim" &&
+		taskset -cp 2 "$victim" >/dev/null && until_true came_late "$victim"
+	set -- $?
+	kill "$hog" "$victim"
+	bring_back "$last"
+	log | grep "kdtl_watch: .*:$victim " | sed 's/^/# /'
+	[ "$1" -eq 0 ] && ! log | grep -E 'kdtl_(watch: |recorder: CPU [0-9]+ from ).*cpuhp'
+}
+
 none()
 {
 	echo "all 0" >$cpus
@@ -379,7 +420,7 @@ can_starve 1
 # there.
 taskset -p 1 $$ >/dev/null
 
-plan 34
+plan 35
 forget_log
 ok "a period of 0 is refused" refuses_period 0
 ok "and one without end" refuses_period 4294967295
@@ -436,6 +477,14 @@ ok_traced "it reads what it reports" reads_to_report
 ok "no other CPU is stuck" others_quiet
 ok "it is caught while softirqs wait" in_tries 3 caught_without_softirqs
 ok "a work item that has to wait is no stuck CPU" others_dispatched
+# This script has one CPU, which is what nproc says.
+last=$(($(grep -c ^processor /proc/cpuinfo) - 1))
+online=/sys/devices/system/cpu/cpu$last/online
+if [ $last -gt 2 ] && [ -e "$online" ] && [ -x "${0%/*}/held" ]; then
+	ok "of a CPU that is offline, nobody is to blame" offline_is_nobodys
+else
+	skip "of a CPU that is offline, nobody is to blame" "no fourth CPU that can be taken offline"
+fi
 ok "no threshold: quiet" none
 echo 0 >$tracing/events/kdtl/enable
 ok "the watch unloads" unload kdtl_watch

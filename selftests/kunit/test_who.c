@@ -606,6 +606,44 @@ static void who_woke(struct kunit *test)
 	who_woke_by(test, 50, 55, 0, 0);
 }
 
+/* Task 2 has the CPU from 120 to 180, and task 1 before and after that. */
+static void who_went(struct kunit *test, u64 t, u64 went, u64 unknown)
+{
+	struct kdtl_ran ran[WHO_ROWS];
+	struct kdtl_who w = { .ran = ran, .size = WHO_ROWS, .went = went };
+
+	kdtl_who_begin(&w, t + 100, t + 200);
+	who_switch(&w, t + 90, 9, 1);
+	who_switch(&w, t + 120, 1, 2);
+	who_switch(&w, t + 180, 2, 1);
+	kdtl_who_end(&w, true);
+	KUNIT_EXPECT_EQ(test, w.unknown, unknown);
+	who_sums_to(test, &w, 100);
+}
+
+/*
+ * Who had a CPU when it went offline does not have it up to the next entry, or to the end of the
+ * span.  The CPU may go when a task has just got it, but not just before an entry.
+ */
+static void who_offline(struct kunit *test)
+{
+	static const u64 starts[] = { 0, 1000, -150 };
+	unsigned int i;
+	u64 t;
+
+	for (i = 0; i < ARRAY_SIZE(starts); i++) {
+		t = starts[i];
+		who_went(test, t, 0, 0);
+		who_went(test, t, t + 80, 0);
+		who_went(test, t, t + 119, 20);
+		who_went(test, t, t + 120, 60);
+		who_went(test, t, t + 179, 60);
+		who_went(test, t, t + 180, 20);
+		who_went(test, t, t + 199, 20);
+		who_went(test, t, t + 200, 0);
+	}
+}
+
 /* A call with NULL does nothing; without rows, all time belongs to others. */
 static void who_null(struct kunit *test)
 {
@@ -652,6 +690,7 @@ static struct kunit_case who_cases[] = {
 	KUNIT_CASE(who_turns),
 	KUNIT_CASE(who_random),
 	KUNIT_CASE(who_taken),
+	KUNIT_CASE(who_offline),
 	KUNIT_CASE(who_null),
 	{}
 };

@@ -135,6 +135,9 @@ struct kdtl_ran {
  *	CPU while a thread that was not the leader of its process called exec()
  * @ran: the caller's array of tasks; after kdtl_who_end() the longest comes first
  * @size: number of tasks for which @ran has room
+ * @went: kdtl_aux_info::went of the CPU, read after its entries: the task that takes a CPU offline
+ *	seems to have it until it is back, but that time is then @unknown.  0: it has not been
+ *	offline.  Of earlier such times nothing is known
  * @nr: number of tasks in @ran
  * @others: ticks of tasks for which @ran had no room
  * @idle: ticks in which the CPU was idle; needs entries of KDTL_MASK_IDLE
@@ -161,6 +164,7 @@ struct kdtl_who {
 	struct kdtl_ran	*ran;
 	unsigned int	size;
 	unsigned int	nr;
+	u64		went;
 	u64		others;
 	u64		idle;
 	u64		unknown;

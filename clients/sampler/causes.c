@@ -32,6 +32,7 @@ static const unsigned int causes_decay[CAUSES_AVERAGES] = { 1677, 1981, 2034 };
  * @who: that task's cgroup, or PRESSURE_NOBODY and so on
  * @at: time of that entry, or of a later report on a wait that goes on
  * @lost: entries that were lost before it
+ * @went: when the CPU last went offline; 0: it has not
  * @engine: the engine's data about this CPU
  */
 struct causes {
@@ -40,6 +41,7 @@ struct causes {
 	s32			who;
 	u64			at;
 	u64			lost;
+	u64			went;
 	struct pressure_cpu	*engine;
 };
 
@@ -143,6 +145,24 @@ void causes_lost(int cpu, u64 nr)
 	of->lost += nr;
 }
 
+/**
+ * causes_look() - note when a CPU last went offline
+ * @s: the session
+ * @cpu: the CPU, whose new entries are counted next
+ *
+ * The task that takes a CPU offline seems to have it until it is back.
+ *
+ * Context: under sampler.lock.
+ */
+void causes_look(struct kdtl_session *s, int cpu)
+{
+	struct kdtl_aux_info info;
+
+	/* The first entries may come before there is a session to ask. */
+	if (causes_groups.groups && !kdtl_aux_info(s, cpu, &info))
+		per_cpu(causes_of_cpu, cpu).went = info.went;
+}
+
 static s32 causes_who(const struct sampler_cgroup *c)
 {
 	return c && !cgroups_is_unknown(c) ? (s32)c->slot : PRESSURE_UNKNOWN;
@@ -153,7 +173,7 @@ static s32 causes_until(const struct causes *of, u64 to, pid_t pid)
 {
 	u64 middle = of->at + (to - of->at) / 2, id;
 
-	if (!of->known)
+	if (!of->known || (of->went && of->went >= of->at && of->went < to))
 		return PRESSURE_UNKNOWN;
 	if (pid != of->pid && !kdtl_task_exec(cgroups_tasks, of->pid, of->at, pid, to))
 		return PRESSURE_UNKNOWN;

@@ -407,8 +407,8 @@ grows()
 		}'
 }
 
-# starve: on CPU 1 a real-time task of /held has the CPU, and a task of /starved never gets it. The
-# tasks join their cgroups before that: to join waits for RCU, which may wait for a thread of that
+# starve [PID]...: on CPU 1 a real-time task of /held has the CPU, and a task of /starved never gets
+# it, but these tasks do. The tasks join their cgroups before that: to join waits for RCU, which may wait for a thread of that
 # CPU.
 starve()
 {
@@ -419,7 +419,7 @@ starve()
 		exec taskset -c 1 sh -c 'while :; do :; done'"
 	starved=$!
 	until_true grep -q -x "$starved" $root/starved/cgroup.procs || return
-	background sh -c "echo \$\$ >$root/held/cgroup.procs; exec $here/held 1" >/tmp/holds
+	background sh -c "echo \$\$ >$root/held/cgroup.procs; exec $here/held 1 $*" >/tmp/holds
 	held=$!
 }
 
@@ -492,6 +492,27 @@ stopped_is_unknown()
 	cat $sampler/pressure >/tmp/pressure
 	note "$(total unknown /starved) us are not known, $(behind /hog) us behind /hog"
 	[ "$(total unknown /starved)" -gt "$(behind /hog)" ]
+}
+
+# While a task waits in another CPU's queue, the last CPU is offline, and then gets that task.  The
+# wait is that of the other queue: cpuhp/N, a task of the root's, did not have the last CPU then. The
+# sampler gets no CPU meanwhile, or it would have counted the wait before its end. To bring a CPU
+# online waits for RCU, and that for a thread of CPU 1. These keep their priority, so no row follows.
+offline_is_nobodys()
+{
+	reader=$(pid_of kdtl_sampler)
+	# shellcheck disable=SC2046 # a word, or none
+	echo 1 >$sampler/reset && echo 0 >"$online" && starve $(pid_of ksoftirqd/1) $(pid_of rcuc/1) &&
+		until_true waits_on_first && taskset -cp 1 "$reader" >/dev/null && was=$(ran "$starved") &&
+		sleep 1 && bring_back "$last" && taskset -cp "$last" "$starved" >/dev/null &&
+		until_true has_run "$starved" "$was"
+	set -- $?
+	stop "$held" "$starved"
+	taskset -p f "$reader" >/dev/null
+	cat $sampler/pressure >/tmp/pressure
+	note "$(total elsewhere /starved) us elsewhere, by the root $(total elsewhere /) us"
+	[ "$1" -eq 0 ] && [ "$(total elsewhere /starved)" -gt 800000 ] &&
+		[ "$(total elsewhere /)" -gt "$(($(total elsewhere /starved) * 8 / 10))" ]
 }
 
 # Between two looks, the task that has the CPU moves to another cgroup, and stays there for longer
@@ -593,7 +614,7 @@ mount_cgroups $root || skip_all "no cgroups with the controller cpu"
 # The rows of deep/lib/pressure-guest.sh use these functions.
 [ "${0##*/}" = pressure.sh ] || return 0
 
-plan 17
+plan 18
 ok "the sampler loads" load kdtl_sampler pmu=kdtl_sched
 ok "a wait behind a neighbour has that cause, and the neighbour its name" behind_neighbour
 ok "a cgroup has what those in it have" parent_has_both
@@ -632,5 +653,12 @@ if have_module kdtl_fake_drive; then
 else
 	skip "the hypervisor's share of a wait is no cgroup's" \
 		"no module kdtl_fake_drive"
+fi
+last=$(($(nproc) - 1))
+online=/sys/devices/system/cpu/cpu$last/online
+if [ $last -gt 1 ] && [ -e "$online" ]; then
+	ok "while a CPU is offline, it is not the root's" offline_is_nobodys
+else
+	skip "while a CPU is offline, it is not the root's" "no third CPU that can be taken offline"
 fi
 finish

@@ -818,6 +818,31 @@ warnings()
 
 # CTF has losses before the first event, in the middle of others, and around them; also for a CPU of
 # which there is nothing else.
+# Losses have Linux's numbers of CPUs, so an entry with the hypervisor's number of a processor is not
+# beside one, and what it has lost is not known.
+lost_of_processors()
+{
+	local cpus
+
+	for cpus in '' cpus; do
+		recording "processors$cpus" <<-END || return
+			source kdtl_vpa
+			lost 7
+			clock 0 1700000000000000000
+			$cpus
+			vpa 1000000000 3 7 0 0
+			loss 3 1000000001 1500000000 7
+			vpa 2000000000 3 7 0 0
+			clock 3000000000 1700000003000000000
+		END
+		rm -rf -- "$work/processors$cpus.ctf"
+		kdtl ctf "$work/processors$cpus.data" "$work/processors$cpus.ctf" 2>&1 | matches ' 7 of CPU 3' || return
+	done
+	jsonl processors '[x["lost"] for x in e] == [None, None]' &&
+		jsonl processorscpus '[x["lost"] for x in e] == [0, 7]' &&
+		[ "$(warnings processors | grep -c .) $(warnings processorscpus | grep -c .)" = '0 1' ]
+}
+
 lost_in_ctf()
 {
 	command -v babeltrace2 >/dev/null || return 0
@@ -1054,7 +1079,7 @@ nothing_half_made()
 "$top/scripts/install-deps" tool ctf || skip_all "babeltrace2 cannot be installed"
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-export.XXXXXX")
 partial "$work"
-plan 35
+plan 36
 ok "kdtl builds" builds
 ok "recordings are made" records
 ok "JSON lines say what print says" says_what_print_says jsonl
@@ -1068,6 +1093,7 @@ ok "times of day follow a clock that is slewed" times_of_day
 ok "in numbers that are doubles, too" exact_in_doubles
 ok "what was lost is said of each line" lost_is_said
 ok "and in CTF" lost_in_ctf
+ok "unless it is not known which CPU an entry is of" lost_of_processors
 ok "wake-ups say who woke whom" wakes_are_exported
 ok "any name is valid JSON and CSV" names_are_escaped
 ok "the trace for Perfetto has tracks by its rules" tracks

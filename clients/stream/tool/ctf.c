@@ -594,6 +594,8 @@ static int ctf(int argc, char **argv)
 	if (argc - optind != 1 || !*out)
 		usage_error("ctf: expected [FILE] DIRECTORY");
 	r = recording_open(path);
+	losses_tell(&r, path);
+	losses_place(&r);
 	begin_trace(out);
 	/* One CPU after the other, since there may be more than files that can be open. */
 	events = find_events(&r, path, &nr);
@@ -609,7 +611,6 @@ static int ctf(int argc, char **argv)
 	}
 	end_stream(&s, &r);
 	put_lost_cpus(&s, &r, s.file ? s.cpu + 1 : 0, MAX_CPUS);
-	losses_tell(&r, path);
 	f = create("metadata");
 	put_metadata(f, &r);
 	if (ferror(f) || fclose(f))

@@ -297,6 +297,7 @@ static int export(int argc, char **argv)
 	if (formats[i].run == export_ftrace)
 		moves_put(&r);
 	losses_tell(&r, o.path);
+	losses_place(&r);
 	line = find_entries(&r, &o.filter, &nr);
 	if (!nr)
 		tell_empty(&o.filter, &r, o.path);

@@ -213,7 +213,8 @@ static void note_moves(struct live *l, const struct kdtl_stream_info *total)
 	l->went = total->went;
 	l->came = total->came;
 	for (m = r->move; m < r->move + r->nr_moves; m++) {
-		if (m->cpu >= l->nr_cpus || m->ticks >= be64toh(l->cpu[m->cpu].last.timebase))
+		/* The hypervisor's log has other numbers in its entries. */
+		if (!r->sched || m->cpu >= l->nr_cpus || m->ticks >= be64toh(l->cpu[m->cpu].last.timebase))
 			r->move[kept++] = *m;
 	}
 	r->nr_moves = kept;

@@ -546,6 +546,7 @@ void moves_put(struct recording *r);
 /* ran.c */
 size_t next_of_cpu(const struct recording *r, size_t i);
 void losses_tell(const struct recording *r, const char *path);
+void losses_place(struct recording *r);
 bool ran_between(const struct recording *r, const struct kdtl_entry *e,
 		 const struct kdtl_entry *next);
 bool ran_until_next(const struct recording *r, size_t i);

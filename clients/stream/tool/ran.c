@@ -66,6 +66,16 @@ void losses_tell(const struct recording *r, const char *path)
 	fputc('\n', stderr);
 }
 
+/*
+ * Recordings of kdtl_vpa by older versions have the hypervisor's processors in their entries, but
+ * Linux's CPUs in their losses: then it is not known which entries are beside a loss.
+ */
+void losses_place(struct recording *r)
+{
+	if (!r->linux_cpus && !strcmp(r->head.source, "kdtl_vpa"))
+		r->nr_losses = 0;
+}
+
 /* May entries of @cpu have been lost between @from and @to, in ns since boot? */
 static bool lost_between(const struct recording *r, unsigned int cpu, uint64_t from, uint64_t to)
 {

@@ -125,6 +125,7 @@ void session_open(struct record *r)
 		check_cpus("-C", r->cpus);
 	r->dev = open_device();
 	device_setup(r->dev, &r->attr, r->idle_if_known);
+	r->nameless = !strcmp(device_info(r->dev).source, "kdtl_vpa");
 	log_absent_cpus(r->dev, r->cpus, &r->cpu, &r->nr_cpus);
 	if (pipe2(r->pipe, O_CLOEXEC))
 		die("pipe");

@@ -335,6 +335,40 @@ cpu_is_missed()
 	is "$losses" 0000000000000000
 }
 
+# marks FILE: the marks of the last CPU, one after the other.
+marks()
+{
+	kdtl print "$1" 2>/dev/null | awk -v cpu="$last" '/^# *[0-9]/ && $3 == cpu { print $4, $5 }' |
+		tr '\n' ' '
+}
+
+# Of a CPU that is offline when a recording begins, it is not known since when.
+cpu_is_absent()
+{
+	echo 0 >"$online" && kdtl record -q -d 0.5 -o absent.data && is "$(marks absent.data)" "was offline " &&
+		kdtl print absent.data 2>&1 >/dev/null | grep -q ": CPU $last was offline\$" &&
+		kdtl record -q -o back.data sh -c "echo 1 >$online; sleep 0.1" &&
+		is "$(marks back.data)" "was offline came online "
+	set -- $?
+	bring_back "$last" && return "$1"
+}
+
+# A CPU goes, and the files that begin after that say so, too, and a ring that lacks that time. In all
+# of them it went once.
+parts_know_offline()
+{
+	kdtl record -q --max-size 64K --rotate 2 -o went.data sh -c \
+		"echo 0 >$online; until [ -e went.data.2 ]; do sleep 0.0001; done; sleep 0.1"
+	set -- $?
+	bring_back "$last"
+	is "$1" 0 && is "$(marks went.data)" "went offline " && is "$(marks went.data.1)" "went offline " ||
+		return
+	kdtl record -q --ring 1 -o went-ring.data sh -c "echo 0 >$online; sleep 4"
+	set -- $?
+	bring_back "$last"
+	is "$1" 0 && is "$(marks went-ring.data)" "went offline "
+}
+
 no_source()
 {
 	unload kdtl_sched || return
@@ -601,7 +635,7 @@ rm -rf $work
 mkdir -p $work
 need kdtl kdtl_sched kdtl_stream
 cd $work || exit
-plan 28
+plan 30
 background busy
 ok "kdtl why -d says what happens now" why_now
 ok "Ctrl-C ends it early, and it says what it knows" why_until_interrupted
@@ -620,10 +654,14 @@ if [ $last -gt 0 ] && [ -e "$online" ]; then
 	ok "CPUs that are not there are named" cpus_refused
 	ok "it has marks for a CPU that goes and comes" cpu_is_marked
 	ok "and says what it has missed" cpu_is_missed
+	ok "and knows a CPU that was offline before" cpu_is_absent
+	ok "so does each part" parts_know_offline
 else
 	skip "CPUs that are not there are named" "no CPU can be taken offline"
 	skip "it has marks for a CPU that goes and comes" "no CPU can be taken offline"
 	skip "and says what it has missed" "no CPU can be taken offline"
+	skip "and knows a CPU that was offline before" "no CPU can be taken offline"
+	skip "so does each part" "no CPU can be taken offline"
 fi
 if [ "$(nproc)" -gt 1 ] && [ -x "$dir/held" ]; then
 	ok "a wait behind a task that runs to the end" hog_to_the_end

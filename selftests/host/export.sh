@@ -447,6 +447,7 @@ goes_offline()
 		offline 2600000000 1
 		online 2700000000 1
 		offline 3000000000 5
+		offline 0 6
 		clock 4000000000 1700000004000000000
 	END
 }
@@ -472,6 +473,7 @@ for e in trace:
 		CPU 1 offline 500.000 1099500.000
 		CPU 1 offline 1600000.000 100000.000
 		CPU 5 offline 2000000.000 1000000.000
+		CPU 6 offline 0.000 3000000.000
 	END
 	)
 }
@@ -598,6 +600,7 @@ offline_is_switched()
 	goes_offline && kdtl export --format ftrace "$work/offline.data" 2>/dev/null |
 		sed -n 's/^.*\[00\([0-9]\)\] \.\.\.\. *\([^ ]*\): \([a-z_]*\): /\1 \2 \3 /p' |
 		sed 's/\(prev\|next\)_[a-z]*=//g' | diff - <(cat <<-'END'
+		6 0.000000000 sched_cpu_hotplug cpu 6 offline error=0
 		1 1.000000000 sched_switch swapper/1 0 120 R ==> cpuhp/1 20 120
 		1 1.000500000 sched_switch cpuhp/1 20 120 S ==> swapper/1 0 120
 		1 1.000500000 sched_cpu_hotplug cpu 1 offline error=0
@@ -619,6 +622,7 @@ offline_is_switched()
 		[1700000002.500000000] 1 comm = "web", tid = 100, prio = 20, state = 1, comm = "swapper/1", tid = 0, prio = 20
 	END
 	) && events offline sched_cpu_hotplug | diff - <(cat <<-'END'
+		[1700000000.000000000] 6 affected_cpu = 6, error = 0, status = 0
 		[1700000001.000500000] 1 affected_cpu = 1, error = 0, status = 0
 		[1700000002.100000000] 1 affected_cpu = 1, error = 0, status = 1
 		[1700000002.600000000] 1 affected_cpu = 1, error = 0, status = 0

@@ -139,10 +139,12 @@ struct kdtl_loss {
  * struct kdtl_move - a CPU went offline, or came online
  * @cpu: the CPU
  * @online: 1: it came; 0: it went
- * @ticks: when, on the time base: it has no entries from then until it comes
+ * @ticks: when, on the time base: it has no entries from then until it comes. 0: it was offline
+ *	already when the recorder's session was set up, so it is not known when it went
  *
  * If the first one of a CPU in a file is that it came, it was offline before. If the recorder
  * misses some, because it gets no CPU, a struct kdtl_loss of 0 entries has the time meanwhile.
+ * The same one may come again in a file, for who reads only a part.
  */
 struct kdtl_move {
 	__be32	cpu;

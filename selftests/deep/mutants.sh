@@ -8,8 +8,8 @@
 #
 #	selftests/deep/mutants.sh [TABLE | TABLE:LINE]...
 #
-# All mutants are compiled into one build of a copy of the sources (mutants/compile.py). The
-# parameter mutant= of kdtl.ko chooses one, so that one boot can try dozens. Mutants of kdtl(1), and
+# All mutants are compiled into one build of a copy of the sources (mutants/compile.py). A parameter
+# of the module mutant.ko chooses one, so that one boot can try dozens. Mutants of kdtl(1), and
 # of code that programs compile without the kernel, are chosen by KDTL_MUTANT, on this machine
 # (tool.def, native.def). A mutant that crashes the machine, or hangs it, is noticed; the next boot
 # goes on with the one after it.
@@ -38,7 +38,7 @@ with_lock "mutants-${tree##*/}"
 
 # make expands these, not this shell.
 # shellcheck disable=SC2016
-readonly kbuild='kdtl-y += core/mutant.o
+readonly kbuild='obj-m += mutant.o
 subdir-ccflags-y += -include $(kdtl-src)/selftests/deep/mutants/mutant.h
 ccflags-y += -include $(kdtl-src)/selftests/deep/mutants/mutant.h'
 
@@ -57,12 +57,8 @@ prepare()
 		tar -C "$top" --exclude=./.git --exclude='*.o' --exclude='*.ko' -cf - . |
 		tar -C "$new" -xf - &&
 		"$here/mutants/compile.py" "$new" >"$work/list" &&
-		cp -- "$here/mutants/mutant.c" "$new/core/" &&
+		cp -- "$here/mutants/mutant.c" "$new/" &&
 		echo "$kbuild" >>"$new/Kbuild" &&
-		for f in api/answers/main selftests/fake/kdtl_spoil; do
-			echo '#include <linux/kdtl.h>
-			MODULE_IMPORT_NS(KDTL_NS);' >>"$new/$f.c" || return
-		done &&
 		sed -i "1i #include \"$tree/selftests/deep/mutants/mutant.h\"" \
 			"$new/clients/stream/tool/kdtl.h" "$new/clients/stream/tool/chain.h" \
 			"$new/clients/recorder/last.h" "$new/api/answers/engine/"*.h || return

@@ -9,6 +9,7 @@
 #   MUTANTS_LIMIT  how many seconds a test may take, by the clock of this machine (600)
 
 guest=/selftests/guest
+chosen=/sys/module/mutant/parameters/nr
 export KDTL_QUICK=1 KDTL_RACE_MS=200 KDTL_SILENCE=0
 echo 1 >/proc/sys/kernel/panic_on_warn
 # Make tasks that hang and CPUs that spin noticed, too.
@@ -18,7 +19,7 @@ echo 1 >/proc/sys/kernel/softlockup_panic
 run()
 {
 	# shellcheck disable=SC2030 # for that script
-	export KDTL_PARAMS="mutant=$nr" KDTL_CASES=
+	export KDTL_CASES=
 	case $1 in
 	*:*) KDTL_CASES=$(echo "${1#*:}" | tr , ' ') ;;
 	esac
@@ -49,7 +50,9 @@ clean()
 	! grep '^kdtl' /proc/modules
 }
 
+insmod "${KDTL_MODULES:-/lib/kdtl}/mutant.ko" || exit 3
 while read -r nr tests; do
+	echo "$nr" >$chosen
 	for t in $tests; do
 		echo "mutant $nr: $t begins"
 		read -r from _ </proc/uptime

@@ -10,10 +10,11 @@
  * This does without the kernel's headers, because a source defines pr_fmt() before it includes
  * them.
  */
-extern unsigned int kdtl_mutant_nr;
-void kdtl_mutant_delay(void);
+extern unsigned int mutant_nr;
+void mutant_delay(void);
 
-#define kdtl_mutant(nr)	unlikely(READ_ONCE(kdtl_mutant_nr) == (nr))
+#define kdtl_mutant(nr)		unlikely(READ_ONCE(mutant_nr) == (nr))
+#define kdtl_mutant_delay()	mutant_delay()
 #else
 #include <stdbool.h>
 #include <stdlib.h>

@@ -11,10 +11,11 @@
 # All mutants are compiled into one build of a copy of the sources (mutants/compile.py). A parameter
 # of the module mutant.ko chooses one, so that one boot can try dozens. Mutants of kdtl(1), and
 # of code that programs compile without the kernel, are chosen by KDTL_MUTANT, on this machine
-# (tool.def, native.def). A mutant that crashes the machine, or hangs it, is noticed; the next boot
-# goes on with the one after it.
+# (tool.def, native.def); it is also set in a machine, where kdtl(1) records. A mutant that crashes
+# the machine, or hangs it, is noticed; the next boot goes on with the one after it.
 #
-# MUTANTS_TARGET  the machine, except for those that are tried on this one (x86_64-6.1)
+# MUTANTS_TARGET  the machine, except for those that are tried on this one (x86_64-6.1; for raw.def
+#                 x86_64-7.2-aux, whose perf gives AUX areas to kernel events)
 #
 # shellcheck disable=SC2154,SC2317 # set by capture; functions that ok() calls
 
@@ -51,7 +52,7 @@ sums()
 # prepare: makes the tree of all mutants. Files that have not changed keep their times.
 prepare()
 {
-	local new=$work/tree f
+	local new=$work/tree
 
 	mkdir -p -- "$new" "$tree" &&
 		tar -C "$top" --exclude=./.git --exclude='*.o' --exclude='*.ko' -cf - . |
@@ -61,7 +62,8 @@ prepare()
 		echo "$kbuild" >>"$new/Kbuild" &&
 		sed -i "1i #include \"$tree/selftests/deep/mutants/mutant.h\"" \
 			"$new/clients/stream/tool/kdtl.h" "$new/clients/stream/tool/chain.h" \
-			"$new/clients/recorder/last.h" "$new/api/answers/engine/"*.h || return
+			"$new/clients/recorder/last.h" "$new/core/msgq.h" \
+			"$new/api/answers/engine/"*.h || return
 	sums "$tree" >"$work/old" && sums "$new" >"$work/new" || return
 	comm -23 "$work/old" "$work/new" | cut -d ' ' -f 3- | (cd -- "$tree" && xargs -r rm --)
 	comm -13 "$work/old" "$work/new" | cut -d ' ' -f 3- >"$work/changed"
@@ -221,8 +223,9 @@ natively()
 # try TABLE: fails if something other than a mutant went wrong, such as a test without a mistake.
 try()
 {
-	local table=$1
+	local table=$1 target=x86_64-6.1
 
+	[ "$table" != raw ] || target=x86_64-7.2-aux
 	# Without a mistake each test runs once.
 	awk -F '\t' -v table="$table:" '
 	index($2, table) == 1 {
@@ -238,7 +241,7 @@ try()
 	if [ "$table" = tool ] || [ "$table" = native ]; then
 		natively
 	else
-		in_machine "${MUTANTS_TARGET:-x86_64-6.1}" || return
+		in_machine "${MUTANTS_TARGET:-$target}" || return
 	fi
 	! sed "1,/^table $table\$/d" "$work/console" | grep '^mutant 0: .* \(noticed\|skipped\)'
 }

@@ -19,7 +19,7 @@ echo 1 >/proc/sys/kernel/softlockup_panic
 run()
 {
 	# shellcheck disable=SC2030 # for that script
-	export KDTL_CASES=
+	export KDTL_MUTANT="$nr" KDTL_CASES=
 	case $1 in
 	*:*) KDTL_CASES=$(echo "${1#*:}" | tr , ' ') ;;
 	esac

@@ -30,8 +30,10 @@ static inline int kdtl_mutant(int nr)
 
 /* What mutants of code call that also runs in the kernel, where these are mistakes. */
 #define kdtl_mutant_delay()		do { } while (0)
+#ifndef local_irq_save
 #define local_irq_save(flags)		((void)(flags))
 #define local_irq_restore(flags)	((void)(flags))
+#endif
 #endif
 
 #endif

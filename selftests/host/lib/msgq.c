@@ -5,6 +5,8 @@
  * A queue of each size has as many slots as its pages have room for, or is refused.  The largest
  * size is 4 GiB, which a size_t of 32 bits cannot say.  With NARROW this type, and long, have as
  * many bits as on a machine of 32 bits: not every host runs programs of 32 bits.
+ *
+ * A queue for which the machine has no memory is refused without asking for it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,6 +40,20 @@ static void vfree(void *p)
 
 #include "../../../core/msgq.c"
 
+/* Is a queue of 8 pages asked for if so many are available? */
+static bool asks_with(long pages)
+{
+	struct kdtl_msgq q = { 0 };
+	int err;
+
+	asked = 0;
+	available = pages;
+	err = kdtl_msgq_init(&q, 8, 0, false);
+	kdtl_msgq_free(&q);
+	available = __LONG_MAX__;
+	return !err && asked;
+}
+
 int main(void)
 {
 	const u64 most = (size_t)-1;
@@ -58,6 +74,10 @@ int main(void)
 			status = 1;
 		}
 		kdtl_msgq_free(&q);
+	}
+	if (asks_with(0) || asks_with(7) || !asks_with(8)) {
+		puts("8 pages are not refused, or are refused needlessly");
+		status = 1;
 	}
 	printf("# with a size_t of %zu bytes %u sizes are refused\n", sizeof(size_t), refused);
 	return status || refused != (sizeof(size_t) == 4);

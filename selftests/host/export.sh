@@ -446,6 +446,9 @@ goes_offline()
 		idle 2500000000 1 100
 		offline 2600000000 1
 		online 2700000000 1
+		online 1800000000 2
+		offline 500000000 3
+		online 1300000000 3
 		offline 3000000000 5
 		offline 0 6
 		clock 4000000000 1700000004000000000
@@ -472,6 +475,8 @@ for e in trace:
 		CPU 1 web 1200000.000
 		CPU 1 offline 500.000 1099500.000
 		CPU 1 offline 1600000.000 100000.000
+		CPU 2 offline 0.000 800000.000
+		CPU 3 offline 0.000 300000.000
 		CPU 5 offline 2000000.000 1000000.000
 		CPU 6 offline 0.000 3000000.000
 	END
@@ -601,9 +606,12 @@ offline_is_switched()
 		sed -n 's/^.*\[00\([0-9]\)\] \.\.\.\. *\([^ ]*\): \([a-z_]*\): /\1 \2 \3 /p' |
 		sed 's/\(prev\|next\)_[a-z]*=//g' | diff - <(cat <<-'END'
 		6 0.000000000 sched_cpu_hotplug cpu 6 offline error=0
+		3 0.500000000 sched_cpu_hotplug cpu 3 offline error=0
 		1 1.000000000 sched_switch swapper/1 0 120 R ==> cpuhp/1 20 120
 		1 1.000500000 sched_switch cpuhp/1 20 120 S ==> swapper/1 0 120
 		1 1.000500000 sched_cpu_hotplug cpu 1 offline error=0
+		3 1.300000000 sched_cpu_hotplug cpu 3 online error=0
+		2 1.800000000 sched_cpu_hotplug cpu 2 online error=0
 		1 2.100000000 sched_cpu_hotplug cpu 1 online error=0
 		1 2.100000000 sched_switch swapper/1 0 120 R ==> cpuhp/1 20 120
 		1 2.200000000 sched_switch cpuhp/1 20 120 S ==> web 100 120
@@ -623,7 +631,10 @@ offline_is_switched()
 	END
 	) && events offline sched_cpu_hotplug | diff - <(cat <<-'END'
 		[1700000000.000000000] 6 affected_cpu = 6, error = 0, status = 0
+		[1700000000.500000000] 3 affected_cpu = 3, error = 0, status = 0
 		[1700000001.000500000] 1 affected_cpu = 1, error = 0, status = 0
+		[1700000001.300000000] 3 affected_cpu = 3, error = 0, status = 1
+		[1700000001.800000000] 2 affected_cpu = 2, error = 0, status = 1
 		[1700000002.100000000] 1 affected_cpu = 1, error = 0, status = 1
 		[1700000002.600000000] 1 affected_cpu = 1, error = 0, status = 0
 		[1700000002.700000000] 1 affected_cpu = 1, error = 0, status = 1

@@ -297,9 +297,13 @@ offline_before()
 	return 1
 }
 
-# Marks that make no sense are left out, and do not hide others.
+# Marks that make no sense are left out, and do not hide others. If it is not known since when a CPU that
+# came was offline, the time of its last task until then is neither the task's nor in doubt.
 strange_moves()
 {
+	moves 'online 1901000000 1' && kdtl report "$work/data" 2>/dev/null >"$work/out" &&
+		matches '^cpuhp/1 (20)  *2  *0ns+ ' <"$work/out" &&
+		matches '^+ means or more: for 900 ms it is not known' <"$work/out" || return
 	moves 'online 1901000000 1' 'online 18446744073709551615 1' 'offline 1101000000 1' \
 		'offline 1101000000 1' 'online 1901000000 1' 'offline 5 65536' 'offline 6 4294967295' \
 		'offline 18446744073709551615 3' && kdtl report "$work/data" 2>"$work/err" >"$work/out" &&
@@ -311,9 +315,24 @@ strange_moves()
 	return 1
 }
 
+# A CPU that goes at the moment of an entry goes after it: the entry's task had no time there. print has
+# the mark first.
+moves_with_entry()
+{
+	moves 'offline 1100000000 1' && kdtl report "$work/data" 2>/dev/null >"$work/out" &&
+		matches '^cpuhp/1 (20)  *2  *0ns+ ' <"$work/out" &&
+		kdtl print "$work/data" 2>/dev/null | sed 1,3d | head -n 2 |
+		awk '{ print $1, $2, $3, $4 }' >"$work/out" && diff "$work/out" - <<-'END' && return
+			# 1.100000000 1 went
+			1.100000000 1 10 ns
+		END
+	cat "$work/out"
+	return 1
+}
+
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-reading.XXXXXX")
 partial "$work"
-plan 23
+plan 24
 ok "kdtl builds" builds
 ok "of a recording that is whole nothing is said" ended ''
 ok "one without an end may still be written" \
@@ -338,5 +357,6 @@ ok "the size of a part is whole words" size_is_whole
 ok "losses in any order are of their CPU and time" losses_in_any_order
 ok "CPUs that were offline are marked, and nobody had them" offline_is_told
 ok "one that was offline before, too, and each mark once" offline_before
+ok "a mark at the moment of an entry comes after it" moves_with_entry
 ok "strange marks do not hide others" strange_moves
 finish

@@ -407,9 +407,9 @@ grows()
 		}'
 }
 
-# starve [PID]...: on CPU 1 a real-time task of /held has the CPU, and a task of /starved never gets
-# it, but these tasks do. The tasks join their cgroups before that: to join waits for RCU, which may wait for a thread of that
-# CPU.
+# starve [PID]... | yield N: on CPU 1 a real-time task of /held has the CPU, and a task of /starved never
+# gets it (held.c). The tasks join their cgroups before that: to join waits for RCU, which may wait for
+# a thread of that CPU.
 starve()
 {
 	mkdir -p $root/held $root/starved
@@ -497,15 +497,16 @@ stopped_is_unknown()
 # While a task waits in another CPU's queue, the last CPU is offline, and then gets that task.  The
 # wait is that of the other queue: cpuhp/N, a task of the root's, did not have the last CPU then. The
 # sampler gets no CPU meanwhile, or it would have counted the wait before its end. To bring a CPU
-# online waits for RCU, and that for a thread of CPU 1. These keep their priority, so no row follows.
+# online waits for RCU, and that for threads of CPU 1. They get a priority above that of the task that
+# has it, and keep it, so no row follows.
 offline_is_nobodys()
 {
 	reader=$(pid_of kdtl_sampler)
 	# shellcheck disable=SC2046 # a word, or none
 	echo 1 >$sampler/reset && echo 0 >"$online" && starve $(pid_of ksoftirqd/1) $(pid_of rcuc/1) &&
-		until_true waits_on_first && taskset -cp 1 "$reader" >/dev/null && was=$(ran "$starved") &&
-		sleep 1 && bring_back "$last" && taskset -cp "$last" "$starved" >/dev/null &&
-		until_true has_run "$starved" "$was"
+		until_true waits_on_first && taskset -cp 1 "$reader" >/dev/null &&
+		was=$(ran "$starved") && sleep 1 && bring_back "$last" &&
+		taskset -cp "$last" "$starved" >/dev/null && until_true has_run "$starved" "$was"
 	set -- $?
 	stop "$held" "$starved"
 	taskset -p f "$reader" >/dev/null
@@ -513,6 +514,44 @@ offline_is_nobodys()
 	note "$(total elsewhere /starved) us elsewhere, by the root $(total elsewhere /) us"
 	[ "$1" -eq 0 ] && [ "$(total elsewhere /starved)" -gt 800000 ] &&
 		[ "$(total elsewhere /)" -gt "$(($(total elsewhere /starved) * 8 / 10))" ]
+}
+
+# lost CPU: how many of its entries were lost.
+lost()
+{
+	awk -v cpu="$1" '$1 == cpu { print $5 }' $sampler/lines
+}
+
+# While the sampler's thread gets no CPU, two real-time tasks pass theirs to each other more often than
+# the area has room for, which is for an odd number of entries: the last one that is not lost is of the
+# task that has the CPU in the end. Yet who had it in between is not known, nor since when that task
+# has it, until its next entry.
+lost_is_unknown()
+{
+	reader=$(pid_of kdtl_sampler) && all=$(cat /sys/devices/system/cpu/online) &&
+		starve yield 8192 && until_true grows neighbours /starved "$starved" 100000 || return
+	before=$(lost 1)
+	taskset -cp 1 "$reader" >/dev/null && kill -USR1 "$held" &&
+		until_true grep -q passed /tmp/holds
+	status=$?
+	read -r from _ </proc/uptime
+	sleep 0.2
+	read -r to _ </proc/uptime
+	# A CPU that it may stay on would keep it.
+	taskset -cp 0 "$reader" >/dev/null
+	taskset -cp "$all" "$reader" >/dev/null
+	[ $status -eq 0 ] || return
+	was=$(total unknown /starved) && cat $sampler/pressure >/tmp/pressure || return
+	note "$(($(lost 1) - before)) entries were lost"
+	[ "$(lost 1)" -gt "$before" ] &&
+		echo "$from $to $was $(total unknown /starved)" | awk '{
+			printf "# %d us are not known, of which the tasks had passed %d us ago\n",
+				$4 - $3, ($2 - $1) * 1e6
+			exit $4 - $3 < ($2 - $1) * 1e6 - 20000
+		}'
+	status=$?
+	stop "$held" "$starved"
+	return $status
 }
 
 # Between two looks, the task that has the CPU moves to another cgroup, and stays there for longer
@@ -535,7 +574,7 @@ blames_middle()
 }
 
 # The sampler looks when a file is read, and at times when it has much to read: then it is tried
-# again. With favordynmods, a move does not wait for RCU.
+# again. If it always does, nothing is known. With favordynmods, a move does not wait for RCU.
 moved_with_cpu()
 {
 	mkdir -p $root/moved && mount -o remount,favordynmods $root && starve &&
@@ -548,7 +587,7 @@ moved_with_cpu()
 	done
 	echo 100 >$period
 	stop "$held" "$starved"
-	[ "$status" -ne 1 ]
+	return "$status"
 }
 
 # The quota is a millisecond in each second.
@@ -614,7 +653,7 @@ mount_cgroups $root || skip_all "no cgroups with the controller cpu"
 # The rows of deep/lib/pressure-guest.sh use these functions.
 [ "${0##*/}" = pressure.sh ] || return 0
 
-plan 18
+plan 19
 ok "the sampler loads" load kdtl_sampler pmu=kdtl_sched
 ok "a wait behind a neighbour has that cause, and the neighbour its name" behind_neighbour
 ok "a cgroup has what those in it have" parent_has_both
@@ -634,10 +673,12 @@ if [ "$(nproc)" -gt 1 ]; then
 	ok "a wait counts before it ends" counts_before_end
 	ok "and once only when it has ended" counts_once
 	ok "who had the CPU while nothing was logged is not known" stopped_is_unknown
+	ok "nor is it when entries were lost" lost_is_unknown
 	ok "a task that moves while it has the CPU is blamed as what it is then" moved_with_cpu
 else
 	for row in "a wait counts before it ends" "and once only when it has ended" \
 		"who had the CPU while nothing was logged is not known" \
+		"nor is it when entries were lost" \
 		"a task that moves while it has the CPU is blamed as what it is then"; do
 		skip "$row" "a real-time task would have the only CPU"
 	done

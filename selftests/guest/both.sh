@@ -170,11 +170,16 @@ says_both()
 	}' why
 }
 
-# Waits that happen now are also split.
+now_is_split()
+{
+	kdtl why -d 2 -n 100 >why 2>&1 && grep -q '^ *behind .*the hypervisor' why
+}
+
+# Waits that happen now are also split. A slow machine may have none in two seconds that is both.
 now_too()
 {
 	go_on
-	kdtl why -d 2 -n 100 >why 2>&1 && grep -q '^ *behind .*the hypervisor' why && return
+	in_tries 20 now_is_split && return
 	sed 's/^/# /' why
 	return 1
 }
@@ -220,15 +225,28 @@ split_pairs()
 	done
 }
 
-# Rings and old files stay in pairs.
+# logged NR: the log of dispatches and that of the hypervisor have so many more entries each than in
+# $logged_before, which is then what they have.
+logged()
+{
+	awk -v nr="$1" -v before="$logged_before" '
+		/\[kdtl_stream\]/ && $2 == "started" { n[$4 == "kdtl_sched"] = $8 }
+		BEGIN { split(before, was) }
+		END {
+			if (!(0 in n) || !(1 in n) || n[0] - was[1] < nr || n[1] - was[2] < nr)
+				exit 1
+			print n[0], n[1]
+		}' /sys/kernel/debug/kdtl/sessions >logged && logged_before=$(cat logged)
+}
+
+# Rings and old files stay in pairs. The ring is longer than this takes, even on a slow machine.
 pairs()
 {
-	"$dir/kdtl" record -q -i --steal --ring 1 --rotate 3 -o ring.data &
-	until_true grep -q '^kdtl_stream [0-9]* [2-9]' /proc/modules || return
-	sleep 1
+	logged_before='0 0'
+	"$dir/kdtl" record -q -i --steal --ring 300 --rotate 3 -o ring.data &
+	until_true logged 100 || return
 	kill -USR2 $!
-	until_true test -s ring.data.steal || return
-	sleep 1
+	until_true test -s ring.data.steal && until_true logged 100 || return
 	kill -INT $!
 	wait $! && paused recorded_both ring.data &&
 		paused split_pairs ring.data ring.data.1 || return

@@ -351,9 +351,11 @@ web_waited()
 }
 
 # Three hundred tasks that only yield make waits with thousands of dispatches in each. The sampler
-# keeps up with them, and knows that one cgroup had the CPU for all of that time.
+# keeps up with them, and knows that one cgroup had the CPU for all of that time. Its area has room
+# for as much as they make while the host stops only the CPU of the sampler's thread.
 blames_yielders()
 {
+	unload kdtl_sampler && load kdtl_sampler pmu=kdtl_sched aux_pages=2048 || return
 	background taskset 1 sh -c "echo \$\$ >$root/hog/cgroup.procs; exec $here/yield 300"
 	pid=$!
 	echo 1 >$sampler/reset

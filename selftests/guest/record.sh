@@ -283,19 +283,20 @@ moved()
 }
 
 # marks_fit FILE LOG: the marks of the last CPU are that it went, and then that it came, each while
-# the shell waited for that. The task that took it offline had the CPU for less than the half second
-# that it was offline at least, and nobody else had it then.
+# the shell waited for that, and between the two it has no entry. The task that took it offline had
+# the CPU for less than the half second that it was offline at least, and nobody else had it then.
 marks_fit()
 {
 	kdtl print "$1" >marks.out 2>marks.err
 	kdtl report --json --comm "cpuhp/$last" "$1" >marks.json 2>/dev/null
 	awk -v cpu="$last" '
 		FILENAME ~ /log$/ { time[$1 $2] = $3; next }
-		/^# *[0-9]/ && $3 == cpu { marks = marks $4 " " $5 " "; at[$4] = $2 }
+		/^# *[0-9]/ && $3 == cpu { marks = marks $4 " " $5 " "; at[$4] = $2; off = $4 == "went" }
+		/^ *[0-9]/ && $2 == cpu && off { print "not offline:", $0; bad = 1 }
 		END {
 			print marks, time["begin0"], at["went"], time["end0"], time["begin1"], at["came"],
 				time["end1"]
-			exit !(marks == "went offline came online " && time["begin0"] <= at["went"] &&
+			exit !(!bad && marks == "went offline came online " && time["begin0"] <= at["went"] &&
 				at["went"] <= time["end0"] && time["begin1"] <= at["came"] &&
 				at["came"] <= time["end1"])
 		}' "$2" marks.out >marks.said &&
@@ -488,30 +489,37 @@ span()
 		END { print last - first }'
 }
 
-# Each time the file has the last second, and nothing from before.
+# has_last_second SIGNAL PID: the file that the signal asks for has the last second, and nothing from
+# before.
+has_last_second()
+{
+	sleep 0.5
+	mv ring.data ring.before 2>/dev/null
+	sh -c 'printf MARK >/proc/$$/comm; sleep 0.001; sleep 0.001'
+	kill -"$1" "$2" && until_true is_complete ring.data || return
+	asked=$((asked + 1))
+	span ring.data | awk '{ print; exit !($1 > 0.9) }' &&
+		kdtl print ring.data | grep -q ' MARK .* /$' &&
+		! kdtl print ring.data | grep -q ' EARLY .* /$'
+}
+
+# If the host stops the machine, the ring may not have dropped the first second yet, or may have
+# dropped what it had to have before it could be asked. So it may be asked again.
 ring()
 {
+	asked=1
 	"$dir/kdtl" record --ring 1 -o ring.data 2>ring.err &
 	set -- $!
 	ktap_pids="$ktap_pids $!"
 	until_true grep -q '^kdtl_stream [0-9]* [1-9]' /proc/modules
 	sh -c 'printf EARLY >/proc/$$/comm; sleep 0.001; sleep 0.001'
 	sleep 4
-	[ ! -e ring.data ] || return
-	for sig in USR2 QUIT; do
-		sleep 0.5
-		mv ring.data ring.before 2>/dev/null
-		sh -c 'printf MARK >/proc/$$/comm; sleep 0.001; sleep 0.001'
-		kill -"$sig" "$1"
-		until_true is_complete ring.data || return
-		span ring.data | awk '{ print; exit !($1 > 0.9) }' || return
-		kdtl print ring.data | grep -q ' MARK .* /$' || return
-		! kdtl print ring.data | grep -q ' EARLY .* /$' || return
-	done
+	[ ! -e ring.data ] && in_tries 5 has_last_second USR2 "$1" &&
+		in_tries 5 has_last_second QUIT "$1" || return
 	kill -TERM "$1"
 	wait "$1"
 	is $? 0 && [ -e ring.data.old ] && is "$(end_of ring.data)" "" &&
-		is "$(grep -c '^ring.data: the last [0-9.]* s, [0-9]* dispatches, 0 lost' ring.err)" 3
+		is "$(grep -c '^ring.data: the last [0-9.]* s, [0-9]* dispatches, 0 lost' ring.err)" $asked
 }
 
 # Every wait of a millisecond is an alarm of this watch. There may be no alarm for longer than the
@@ -537,8 +545,22 @@ at_alarms()
 	return 1
 }
 
+# is_too_large PID: the ring has been asked for, and did not fit. In the second before, a machine that
+# the host has stopped may have logged less than that.
+is_too_large()
+{
+	kill -USR2 "$1" && sleep 0.2 &&
+		grep -q '^kdtl: small/ring.data: the ring could not be written: No space' ring.err
+}
+
+# fits PID NR: it has been asked for, and has been written more often than NR times.
+fits()
+{
+	kill -USR2 "$1" && sleep 0.2 && [ "$(grep -c '^small/ring.data: the last ' ring.err)" -gt "$2" ]
+}
+
 # If the ring cannot be written now, it can be written later. Tasks that yield make too much for the
-# file in a second, however slow the machine is.
+# file in a second.
 ring_goes_on()
 {
 	mount -t tmpfs -o size=16k none small || return
@@ -548,12 +570,11 @@ ring_goes_on()
 	"$dir/kdtl" record --ring 1 -o small/ring.data 2>ring.err &
 	set -- $!
 	ktap_pids="$ktap_pids $!"
-	sleep 2
-	kill -USR2 "$1"
-	if ! { until_true grep -q '^kdtl: small/ring.data: the ring could not be written: No space' \
-		ring.err && mount -o remount,size=10m small && kill -USR2 "$1" &&
-		until_true grep -q '^small/ring.data: the last ' ring.err &&
-		is "$(end_of small/ring.data)" ""; }; then
+	# It has begun to log, so it knows the signal.
+	until_true dispatches_logged
+	if ! { in_tries 100 is_too_large "$1" && mount -o remount,size=100m small &&
+		in_tries 100 fits "$1" "$(grep -c '^small/ring.data: the last ' ring.err)" &&
+		until_true eval '[ -z "$(end_of small/ring.data)" ]'; }; then
 		set -- "$1" failed
 	fi
 	kill "$yields"

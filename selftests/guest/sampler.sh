@@ -75,6 +75,19 @@ between()
 	return 1
 }
 
+# same_waits [COLUMN]: the sampler has measured the same waits as the scheduler. While a CPU is on its
+# way from one task to the next, the host may stop it for longer than tasks waited in all: then both
+# measure again.
+same_waits()
+{
+	for same_try in 1 2 3; do
+		[ $same_try -eq 1 ] || measure "$@"
+		note "waits: $wait_ns ns, by the scheduler: $inner_ns to $outer_ns"
+		between $((inner_ns * 4 / 5)) "$wait_ns" $((outer_ns * 11 / 10)) && return
+	done
+	return 1
+}
+
 conserved()
 {
 	awk '!/^#/ && ($2 != $3 + $4 + $5 || $6 > $3) { print "# " $0; bad = 1 }
@@ -429,7 +442,6 @@ ok "and so is a period of more than an hour" refuses_period 3600001
 
 measure
 note "dispatches: $count, by the scheduler: $inner_n to $outer_n"
-note "waits: $wait_ns ns, by the scheduler: $inner_ns to $outer_ns"
 # The scheduler does not count tasks that were preempted on their way to sleep, of
 # which a slow kernel has more. (test_sched.c proves that every dispatch is logged.)
 ok "it counts as many dispatches as the scheduler" \
@@ -438,8 +450,7 @@ ok "it counts as many dispatches as the scheduler" \
 # task then left, since it knows no earlier moment of that task. And for the source a wait
 # ends at the switch; for the scheduler it ends earlier, when it begins to choose a task,
 # which takes long in an emulator.
-ok "it measures the same waits" \
-	between $((inner_ns * 4 / 5)) "$wait_ns" $((outer_ns * 11 / 10))
+ok "it measures the same waits" same_waits
 ok "produced = consumed + unread + lost, by CPU" conserved
 ok "percentiles are in order" ordered
 ok "the table adds up" table_adds_up
@@ -470,9 +481,8 @@ unload kdtl_sampler
 ok "it logs for a tenth of the time" load kdtl_sampler pmu=kdtl_sched share=10
 measure 16
 note "dispatches: $count, by the scheduler: $inner_n to $outer_n"
-note "waits: $wait_ns ns, by the scheduler: $inner_ns to $outer_ns"
 ok "it counts all the time" between "$inner_n" "$count" $((outer_n * 104 / 100))
-ok "waits, too" between $((inner_ns * 4 / 5)) "$wait_ns" $((outer_ns * 11 / 10))
+ok "waits, too" same_waits 16
 # If the machine is slower than its load, the timer that ends a turn is late.
 ok "and logs for about a tenth of it" share_settles 5 30
 ok "it says so" says_part

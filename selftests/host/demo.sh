@@ -103,6 +103,19 @@ says_why()
 	has_answer && has_pressure && has_chain
 }
 
+# explains DEMO...: it says why. The times are of one wait each, and a host that stops the machine for
+# so long in one of these makes another wait of it: then the demo is asked again.
+explains()
+{
+	local tries
+
+	for tries in 1 2 3; do
+		[ "$tries" = 1 ] || demo "$@" || return
+		says_why && return
+	done
+	return 1
+}
+
 # The log has the time that was stolen according to the kernel, which counts in ticks.
 has_stolen()
 {
@@ -117,21 +130,22 @@ plan $((3 * $#))
 for which; do
 	case $which in
 	x86)
-		ok "make demo loses nothing" demo x86 x86_64 kdtl_sched
+		name='make demo' demo=(x86 x86_64 kdtl_sched)
 		;;
 	powerpc)
-		ok "make demo ARCH=powerpc loses nothing" demo powerpc ppc64le kdtl_vpa
+		name='make demo ARCH=powerpc' demo=(powerpc ppc64le kdtl_vpa)
 		;;
 	steal)
-		ok "make demo PMU=kdtl_steal loses nothing" demo x86 x86_64 kdtl_steal kdtl_steal
+		name='make demo PMU=kdtl_steal' demo=(x86 x86_64 kdtl_steal kdtl_steal)
 		;;
 	*) die "no such demo: $which" ;;
 	esac
+	ok "$name loses nothing" demo "${demo[@]}"
 	ok "and shows a table" has_table
 	if [ "$which" = steal ]; then
 		ok "and the log has what was stolen" has_stolen
 	else
-		ok "and says who waited, behind whom, and why their cgroups did" says_why
+		ok "and says who waited, behind whom, and why their cgroups did" explains "${demo[@]}"
 	fi
 done
 finish

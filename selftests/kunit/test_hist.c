@@ -122,10 +122,66 @@ static void hist_saturated(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->hist.waits.least, 1000ULL);
 }
 
+/* Is the median of 10 waits of @edge said exactly, beside one that was @least or longer? */
+static bool hist_says(u64 edge, u64 least)
+{
+	struct hist_case *c = hist_begin();
+	bool saturated;
+	unsigned int i;
+
+	for (i = 0; i < 10; i++)
+		kdtl_hist_add(&c->hist, edge, false);
+	kdtl_hist_add(&c->hist, least, true);
+	return kdtl_hist_quantile(&c->hist, 500, &saturated) == edge && !saturated;
+}
+
+/* A wait that may be as short as the shortest of a bucket, but no shorter, ranks after it. */
+static void hist_bound(struct kunit *test)
+{
+	const u64 edge = KDTL_HIST_STEPS << 6;
+
+	KUNIT_ASSERT_EQ(test, kdtl_hist_bucket(edge - 1) + 1, kdtl_hist_bucket(edge));
+	KUNIT_EXPECT_TRUE(test, hist_says(edge, edge));
+	KUNIT_EXPECT_FALSE(test, hist_says(edge, edge - 1));
+}
+
+static void hist_add_to(struct hist_case *c, unsigned int half, u64 ns, bool saturated)
+{
+	kdtl_hist_add(&c->hist, ns, saturated);
+	kdtl_hist_add(&c->half[half], ns, saturated);
+}
+
+/*
+ * Sums are added in either order.  One has the shortest wait that was too long for its entry, the
+ * other one the longest that was not, and at times no other.
+ */
+static void hist_merged(struct kunit *test)
+{
+	struct hist_case *c;
+	struct kdtl_waits sum;
+	unsigned int round, i;
+
+	for (round = 0; round < 2; round++) {
+		c = hist_begin();
+		hist_add_to(c, 0, 1, false);
+		hist_add_to(c, 0, 1000, true);
+		hist_add_to(c, 1, 5000, false);
+		if (round)
+			hist_add_to(c, 1, 2000, true);
+		for (i = 0; i < 2; i++) {
+			sum = c->half[i].waits;
+			kdtl_waits_merge(&sum, &c->half[!i].waits);
+			KUNIT_EXPECT_EQ(test, memcmp(&sum, &c->hist.waits, sizeof(sum)), 0);
+		}
+	}
+}
+
 static struct kunit_case hist_cases[] = {
 	KUNIT_CASE(hist_quantiles),
 	KUNIT_CASE(hist_edges),
 	KUNIT_CASE(hist_saturated),
+	KUNIT_CASE(hist_bound),
+	KUNIT_CASE(hist_merged),
 	{}
 };
 

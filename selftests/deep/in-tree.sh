@@ -117,7 +117,7 @@ cover()
 }
 
 # The options of kdtl to build with.
-parts=({,_SCHED,_RECORDER,_SAMPLER,_STREAM,_TRACE,_WATCH,_KUNIT_TEST})
+parts=('' _SCHED _RECORDER _SAMPLER _STREAM _TRACE _WATCH _KUNIT_TEST)
 
 # configure DIR VALUE: configures a small kernel with these options set to VALUE.
 configure()

@@ -333,6 +333,21 @@ static void filter_ticks_never(struct kunit *test, struct kdtl_pmu *p)
 	kapi_close(test);
 }
 
+/* The longest min_wait logs nothing, whatever the time base, not even what is saturated. */
+static void filter_ticks_nothing(struct kunit *test, struct kdtl_pmu *p)
+{
+	const struct kdtl_session_attr attr = { .pmu = p->name, .min_wait = U64_MAX };
+	struct filter_out out = { p, KDTL_TIME_MAX, KDTL_TIME_MAX };
+	struct kdtl_session *s = kapi_started(test, &attr);
+
+	if (!s)
+		return;
+	smp_call_function_single(0, filter_output, &out, 1);
+	KUNIT_EXPECT_EQ_MSG(test, filter_info(test, s).filtered, 1ULL, "%s", p->name);
+	KUNIT_EXPECT_EQ_MSG(test, filter_info(test, s).unread, 0ULL, "%s", p->name);
+	kapi_close(test);
+}
+
 static void filter_ticks(struct kunit *test)
 {
 	static const struct {
@@ -356,8 +371,10 @@ static void filter_ticks(struct kunit *test)
 		filter_ticks_of(test, &filter_pmus[cases[i].pmu], cases[i].min_wait,
 				cases[i].ticks);
 	/* On the slowest time base the longest min_wait is still only some 2^34 ticks. */
-	for (i = 0; i < ARRAY_SIZE(filter_pmus); i++)
+	for (i = 0; i < ARRAY_SIZE(filter_pmus); i++) {
 		filter_ticks_never(test, &filter_pmus[i]);
+		filter_ticks_nothing(test, &filter_pmus[i]);
+	}
 	for (i = 0; i < ARRAY_SIZE(filter_pmus); i++)
 		kdtl_pmu_unregister(&filter_pmus[i]);
 }

@@ -251,6 +251,7 @@ static void messages_cpu(struct kunit *test)
 	struct kdtl_aux_info info;
 	struct kdtl_session *s;
 	struct kdtl_msg msg;
+	u64 told;
 
 	init_completion(&done);
 	s = kapi_session_of(test, 4, 0, &done);
@@ -268,6 +269,10 @@ static void messages_cpu(struct kunit *test)
 	/* A waiter is woken: it need not look just then. */
 	KUNIT_EXPECT_TRUE(test, completion_done(&done));
 	KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), 1);
+	/* What the CPU has written and no message has told of, is told of first. */
+	KUNIT_ASSERT_TRUE(test, kapi_msg_of(s, KDTL_MSG_AUX, &msg));
+	KUNIT_EXPECT_EQ(test, msg.cpu, cpu);
+	told = msg.aux.offset + msg.aux.size;
 	KUNIT_ASSERT_TRUE(test, kapi_msg_of(s, KDTL_MSG_CPU, &msg));
 	KUNIT_EXPECT_EQ(test, (size_t)msg.size, sizeof(msg));
 	KUNIT_EXPECT_EQ(test, msg.cpu, cpu);
@@ -275,6 +280,7 @@ static void messages_cpu(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, msg.cpu_state.online);
 	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, cpu, &info), 0);
 	KUNIT_EXPECT_FALSE(test, info.online);
+	KUNIT_EXPECT_EQ(test, told, info.head);
 	KUNIT_EXPECT_EQ(test, info.unread, 5ULL);
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 6, KDTL_CTR_CEDE, cpu), 4ULL);
 

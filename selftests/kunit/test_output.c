@@ -772,6 +772,10 @@ static void output_cpu_refused(struct kunit *test)
 	output_raw.refuse = 0;
 	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, cpu, &info), 0);
 	KUNIT_EXPECT_FALSE(test, info.online);
+	/* To the session the CPU went, and has not come back. */
+	KUNIT_EXPECT_EQ(test, info.moves, 1ULL);
+	KUNIT_EXPECT_NE(test, info.went, 0ULL);
+	KUNIT_EXPECT_EQ(test, info.came, 0ULL);
 	KUNIT_ASSERT_TRUE(test, kapi_msg_of(s, KDTL_MSG_CPU, &msg));
 	KUNIT_EXPECT_EQ(test, msg.cpu_state.error, 0);
 	KUNIT_ASSERT_TRUE(test, kapi_msg_of(s, KDTL_MSG_CPU, &msg));

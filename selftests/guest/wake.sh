@@ -4,6 +4,8 @@
 # kdtl record --wake writes which task woke which, by kdtl_wake, and so does wake_load. Of all
 # tasks, each sleep was ended by one wake-up. Clients that want only dispatches refuse kdtl_wake.
 #
+# KDTL_CASES  only the cases of the suite that match, and nothing else, for instance 'kdtl_wake.*'
+#
 # shellcheck disable=SC2317 # functions that ok() calls
 
 # shellcheck source-path=SCRIPTDIR source=ktap.sh
@@ -174,6 +176,43 @@ moves()
 	# shellcheck disable=SC2046 # its fields
 	set -- $(grep '^moved' truth)
 	grep -E "^ *[0-9.]+  wake_load +$2  waits, and is moved from CPU $4 to $5 by $3$" wakes
+}
+
+# A program of 32 bits has other numbers of system calls, so its own are not named.
+narrow()
+{
+	kdtl record --wake -q -o narrow.data "$dir/32/stream_test" signal &&
+		kdtl print narrow.data.wake >narrow || return
+	note "$(grep -c '  stream_test  .*  woken by ' narrow) wake-ups of the program"
+	grep -q '  stream_test  .*  woken by ' narrow && ! grep '  stream_test  .* in system call' narrow
+}
+
+# Tasks that compute wait for CPU 0, although others are idle, and may run elsewhere from now on.
+is_balanced()
+{
+	for pid in $computes; do
+		taskset -p 1 "$pid"
+	done >pids
+	kdtl record --wake -i -q -o balance.data sh -c '
+		for pid; do taskset -p f "$pid"; done >pids; sleep 0.5' sh $computes &&
+		kdtl print balance.data.wake >balance || return
+	grep -E '  waits, and is moved from CPU 0 to [1-9] by a softirq$' balance
+}
+
+# The scheduler moves them in a softirq, and not the task that this interrupts.
+balance()
+{
+	computes=
+	for _ in 1 2 3 4; do
+		background sh -c 'while :; do :; done'
+		computes="$computes $!"
+	done
+	in_tries 20 is_balanced
+	set -- $?
+	[ "$1" -eq 0 ] || grep 'is moved from CPU 0 to' balance
+	# shellcheck disable=SC2086 # several words
+	kill $computes
+	return "$1"
 }
 
 # If a task slept between two dispatches, exactly one wake-up found it off its queue, and the last
@@ -391,7 +430,12 @@ watch_says_what_is_wrong()
 		log | grep -q 'no session of kdtl_sched that says who woke whom'
 }
 
-plan 19
+if [ -n "$KDTL_CASES" ]; then
+	plan 1
+	ok "the suite" suite
+	finish
+fi
+plan 21
 ok "without the source kdtl record --wake says what to load" without_source
 load kdtl_wake || bail_out "kdtl_wake does not load"
 disk=
@@ -410,6 +454,17 @@ if [ "$(grep -c ^processor /proc/cpuinfo)" -gt 1 ]; then
 	ok "a task that waits is moved" moves
 else
 	skip "a task that waits is moved" "one CPU"
+fi
+if [ "$(grep -c ^processor /proc/cpuinfo)" -eq 1 ] || uname -v | grep -q PREEMPT_RT; then
+	skip "and not by the task that a softirq interrupts" "one CPU, or softirqs are threads'"
+else
+	ok "and not by the task that a softirq interrupts" balance
+fi
+if [ -e "$dir/32" ]; then
+	ok "of a program of 32 bits no system call is named" narrow
+else
+	skip "of a program of 32 bits no system call is named" \
+		"none was built: this kernel runs none, or no others"
 fi
 ok "each sleep was ended by one wake-up" rule
 ok "clients of dispatches refuse wake-ups" \

@@ -371,6 +371,30 @@ static void irq_suite_exit(struct kunit_suite *suite)
 	kdtl_irq_exit();
 }
 
+/* Of two handlers, one of which interrupts the other, none is left when both have ended. */
+static void irq_handlers(struct kunit *test)
+{
+	struct irqaction outer = { .name = "outer" }, inner = { .name = "inner" };
+	unsigned int before, between, after;
+	const struct kdtl_irq_cpu *c;
+	unsigned long flags;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, irq_session(test));
+	local_irq_save(flags);
+	c = this_cpu_ptr(&kdtl_irq_cpus);
+	before = c->depth;
+	kdtl_irq_handler_begins(NULL, 5, &outer);
+	kdtl_irq_handler_begins(NULL, 6, &inner);
+	kdtl_irq_handler_ends(NULL, 6, &inner, 0);
+	between = c->depth;
+	kdtl_irq_handler_ends(NULL, 5, &outer, 0);
+	after = c->depth;
+	local_irq_restore(flags);
+	KUNIT_EXPECT_EQ(test, between, before + 1);
+	KUNIT_EXPECT_EQ(test, after, before);
+	kapi_close(test);
+}
+
 static struct kunit_case irq_cases[] = {
 	KUNIT_CASE(irq_softirq),
 	KUNIT_CASE(irq_nested),
@@ -379,6 +403,7 @@ static struct kunit_case irq_cases[] = {
 	KUNIT_CASE(irq_thread),
 	KUNIT_CASE(irq_numbers),
 	KUNIT_CASE(irq_mixed),
+	KUNIT_CASE(irq_handlers),
 	{ }
 };
 

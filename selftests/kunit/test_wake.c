@@ -7,6 +7,7 @@
  * what programs write down.
  */
 #include <linux/completion.h>
+#include <linux/irq_work.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/pid.h>
@@ -163,22 +164,44 @@ static void complete_it(void *data)
 	complete(data);
 }
 
+static struct completion *irq_completes;
+
+static void irq_work_completes(struct irq_work *unused)
+{
+	complete(irq_completes);
+}
+
+/* An interrupt of this task completes @c. */
+static void complete_in_irq(struct completion *c)
+{
+	struct irq_work work = IRQ_WORK_INIT_HARD(irq_work_completes);
+
+	irq_completes = c;
+	irq_work_queue(&work);
+	irq_work_sync(&work);
+}
+
+enum wake_from { FROM_TASK, FROM_IRQ_HERE, FROM_IRQ };
+
 /*
- * A thread is woken by a task, and by an interrupt on another CPU or, if there is none, on this
- * one.  What wakes a thread that runs softirqs is an interrupt at its end, by the thread's name.
+ * A thread is woken by a task, by an interrupt of that task, and by one on another CPU, which may
+ * be idle, or, if there is none, on this one.  What wakes a thread that runs softirqs is an
+ * interrupt at its end, by the thread's name.
  */
 static void wake_by(struct kunit *test)
 {
 	static const struct {
 		const char *name;
-		bool irq;
+		enum wake_from from;
 		unsigned int flags;
 	} threads[] = {
-		{ "kdtl_sleeper", false, 0 },
-		{ "kdtl_sleeper", true, KDTL_WAKE_HARDIRQ },
-		{ "ktimers/kdtl", false, KDTL_WAKE_HARDIRQ },
-		{ "ksoftirqd/kdtl", false, IS_ENABLED(CONFIG_PREEMPT_RT) ? KDTL_WAKE_HARDIRQ : 0 },
-		{ "kdtl/ktimers/", false, 0 },
+		{ "kdtl_sleeper", FROM_TASK, 0 },
+		{ "kdtl_sleeper", FROM_IRQ_HERE, KDTL_WAKE_HARDIRQ },
+		{ "kdtl_sleeper", FROM_IRQ, KDTL_WAKE_HARDIRQ },
+		{ "ktimers/kdtl", FROM_TASK, KDTL_WAKE_HARDIRQ },
+		{ "ksoftirqd/kdtl", FROM_TASK,
+		  IS_ENABLED(CONFIG_PREEMPT_RT) ? KDTL_WAKE_HARDIRQ : 0 },
+		{ "kdtl/ktimers/", FROM_TASK, 0 },
 	};
 	struct kdtl_session *s = wake_session(test);
 	struct kdtl_wake_entry w = {};
@@ -195,7 +218,9 @@ static void wake_by(struct kunit *test)
 		KUNIT_EXPECT_TRUE(test, wake_find(s, KDTL_WAKE_NEW, t->pid, &w));
 		KUNIT_EXPECT_TRUE(test, kapi_until(sleeps(t)));
 		before = local_clock();
-		if (threads[i].irq)
+		if (threads[i].from == FROM_IRQ_HERE)
+			complete_in_irq(&c);
+		else if (threads[i].from == FROM_IRQ)
 			smp_call_function_single(cpumask_last(cpu_online_mask), complete_it, &c, 1);
 		else
 			complete(&c);
@@ -209,9 +234,9 @@ static void wake_by(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, kdtl_wake_arg(&w), 0ULL);
 		KUNIT_EXPECT_EQ(test, strcmp(kdtl_wake_comm(&w), threads[i].name), 0);
 		KUNIT_EXPECT_FALSE(test, w.flags & KDTL_WAKE_QUEUED);
-		if (!threads[i].irq)
+		if (threads[i].from != FROM_IRQ)
 			KUNIT_EXPECT_EQ(test, kdtl_wake_by(&w), current->pid);
-		if (!threads[i].irq || num_online_cpus() > 1)
+		if (threads[i].from != FROM_IRQ || num_online_cpus() > 1)
 			KUNIT_EXPECT_EQ(test, (unsigned int)w.flags, threads[i].flags);
 		kthread_stop(t);
 	}

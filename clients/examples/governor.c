@@ -37,41 +37,41 @@ static struct kdtl_hist hist;
 static unsigned int weight, weight_before;
 static u64 since;
 
-static struct file *governor_open(int flags)
-{
-	char *path = kasprintf(GFP_KERNEL, "%s%s/cpu.weight", mount, cgroup);
-	struct file *file = path ? filp_open(path, flags, 0) : ERR_PTR(-ENOMEM);
-
-	kfree(path);
-	return file;
-}
+/* The cgroup's cpu.weight: init opens it, because kernel threads see no files since Linux 7.3. */
+static struct file *file;
 
 static int governor_read(unsigned int *value)
 {
-	struct file *file = governor_open(O_RDONLY);
 	char text[16] = "";
 	loff_t pos = 0;
-	ssize_t ret;
+	ssize_t ret = kernel_read(file, text, sizeof(text) - 1, &pos);
 
-	if (IS_ERR(file))
-		return PTR_ERR(file);
-	ret = kernel_read(file, text, sizeof(text) - 1, &pos);
-	filp_close(file, NULL);
 	return ret < 0 ? ret : kstrtouint(strim(text), 10, value);
 }
 
 static int governor_write(unsigned int value)
 {
-	struct file *file = governor_open(O_WRONLY);
 	char text[16];
+	const int len = snprintf(text, sizeof(text), "%u\n", value);
 	loff_t pos = 0;
-	ssize_t ret;
+	const ssize_t ret = kernel_write(file, text, len, &pos);
 
+	return min_t(ssize_t, ret, 0);
+}
+
+static int governor_find(void)
+{
+	char *path = kasprintf(GFP_KERNEL, "%s%s/cpu.weight", mount, cgroup);
+	int err;
+
+	file = path ? filp_open(path, O_RDWR, 0) : ERR_PTR(-ENOMEM);
+	kfree(path);
 	if (IS_ERR(file))
 		return PTR_ERR(file);
-	ret = kernel_write(file, text, snprintf(text, sizeof(text), "%u\n", value), &pos);
-	filp_close(file, NULL);
-	return min_t(ssize_t, ret, 0);
+	err = governor_read(&weight_before) ?: governor_write(weight_before);
+	if (err)
+		filp_close(file, NULL);
+	return err;
 }
 
 static void governor_span(const struct kdtl_span *span, void *unused)
@@ -121,20 +121,28 @@ static int __init governor_init(void)
 	const struct kdtl_reader reader = {
 		.span = governor_span, .round = governor_round, .name = "kdtl_governor",
 	};
-	int err = governor_read(&weight_before) ?: governor_write(weight_before);
+	int err = governor_find();
 
-	weight = weight_before;
 	if (err) {
 		pr_err("%s%s has no cpu.weight that can be set\n", mount, cgroup);
 		return err;
 	}
+	weight = weight_before;
 	tasks = kdtl_tasks_open();
-	if (IS_ERR(tasks))
-		return PTR_ERR(tasks);
+	err = PTR_ERR_OR_ZERO(tasks);
+	if (err)
+		goto err_file;
 	session = kdtl_session_open(&attr, &reader);
-	if (IS_ERR(session))
-		kdtl_tasks_close(tasks);
-	return PTR_ERR_OR_ZERO(session);
+	err = PTR_ERR_OR_ZERO(session);
+	if (err)
+		goto err_tasks;
+	return 0;
+
+err_tasks:
+	kdtl_tasks_close(tasks);
+err_file:
+	filp_close(file, NULL);
+	return err;
 }
 
 static void __exit governor_exit(void)
@@ -142,6 +150,7 @@ static void __exit governor_exit(void)
 	kdtl_session_close(session);
 	kdtl_tasks_close(tasks);
 	governor_write(weight_before);
+	filp_close(file, NULL);
 }
 
 late_initcall(governor_init);

@@ -118,7 +118,8 @@ rows()
 	[ "$(awk '{ print $2 }' "$work/rows" | sort -u | wc -l)" -eq 4 ]
 }
 
-# when_and_who: the time of day is right, and the table says which task had the CPU that died.
+# when_and_who: the time of day is right, and the table says which task had the CPU that died. The RTC
+# tells whole seconds, and Linux takes it for half a second more.
 when_and_who()
 {
 	local said
@@ -127,7 +128,7 @@ when_and_who()
 		"$work/console" | tail -n 1)
 	said=$(date -u -d "$said" +%s) || return
 	echo "$began <= $said <= $ended"
-	[ "$began" -le "$said" ] && [ "$said" -le "$ended" ] &&
+	[ "$((began - 1))" -le "$said" ] && [ "$said" -le "$((ended + 1))" ] &&
 		sed -n '/kdtl_recorder: \(panic\|oops\): the last/,/end of table/p' "$work/console" |
 		grep -a -E 'kdtl_recorder: CPU [0-3] from [0-9:.]+ to [0-9:.]+: .*:[0-9]+ [0-9.]+ (us|ms|s)'
 }

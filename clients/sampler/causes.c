@@ -146,21 +146,17 @@ void causes_lost(int cpu, u64 nr)
 }
 
 /**
- * causes_look() - note when a CPU last went offline
- * @s: the session
+ * causes_went() - note when a CPU last went offline
  * @cpu: the CPU, whose new entries are counted next
+ * @went: kdtl_aux_info::went
  *
  * The task that takes a CPU offline seems to have it until it is back.
  *
  * Context: under sampler.lock.
  */
-void causes_look(struct kdtl_session *s, int cpu)
+void causes_went(int cpu, u64 went)
 {
-	struct kdtl_aux_info info;
-
-	/* The first entries may come before there is a session to ask. */
-	if (causes_groups.groups && !kdtl_aux_info(s, cpu, &info))
-		per_cpu(causes_of_cpu, cpu).went = info.went;
+	per_cpu(causes_of_cpu, cpu).went = went;
 }
 
 static s32 causes_who(const struct sampler_cgroup *c)

@@ -93,14 +93,6 @@ void kdtl_tasks_close(struct kdtl_tasks *t)
 	(void)t;
 }
 
-/* No CPU goes offline. */
-int kdtl_aux_info(struct kdtl_session *s, int cpu, struct kdtl_aux_info *to)
-{
-	(void)s, (void)cpu;
-	*to = info;
-	return 0;
-}
-
 /* There is no hypervisor to ask. */
 ssize_t kdtl_aux_snapshot(struct kdtl_session *s, int cpu, void *buf, size_t len, u64 *missed)
 {

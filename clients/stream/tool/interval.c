@@ -32,6 +32,12 @@ static void add_move(struct recording *r, struct move m)
 	r->move[r->nr_moves++] = m;
 }
 
+static void add_loss(struct recording *r, struct gap g)
+{
+	grow(r->loss, r->nr_losses);
+	r->loss[r->nr_losses++] = g;
+}
+
 static void find_absent(struct live *l)
 {
 	log_absent_cpus(l->dev, l->asked, &l->log, &l->nr_log);
@@ -191,13 +197,11 @@ static void look_for_moves(struct live *l)
 		nr = moves_new(c, &info, m, &missed);
 		for (size_t i = 0; i < nr; i++)
 			add_move(&l->r, m[i]);
-		if (!missed)
-			continue;
-		grow(l->r.loss, l->r.nr_losses);
-		l->r.loss[l->r.nr_losses++] = (struct gap){
-			.cpu = c->cpu, .from = since_boot(&l->r, l->from),
-			.to = since_boot(&l->r, m[0].ticks),
-		};
+		if (missed)
+			add_loss(&l->r, (struct gap){
+				.cpu = c->cpu, .from = since_boot(&l->r, l->from),
+				.to = since_boot(&l->r, m[0].ticks),
+			});
 	}
 }
 
@@ -225,7 +229,7 @@ static void note_moves(struct live *l, const struct kdtl_stream_info *total)
 static void note_losses(struct live *l)
 {
 	struct recording *r = &l->r;
-	const struct gap last = {
+	struct gap last = {
 		.from = since_boot(r, l->from), .to = since_boot(r, l->until),
 	};
 	size_t kept = 0;
@@ -235,11 +239,8 @@ static void note_losses(struct live *l)
 			r->loss[kept++] = r->loss[i];
 	}
 	r->nr_losses = kept;
-	for (size_t cpu = 0; l->lost && cpu < l->nr_cpus; cpu++) {
-		grow(r->loss, r->nr_losses);
-		r->loss[r->nr_losses] = last;
-		r->loss[r->nr_losses++].cpu = cpu;
-	}
+	for (last.cpu = 0; l->lost && last.cpu < l->nr_cpus; last.cpu++)
+		add_loss(r, last);
 	gaps_sort(r->loss, r->nr_losses);
 }
 

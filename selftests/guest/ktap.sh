@@ -147,6 +147,15 @@ log()
 	}'
 }
 
+# last_cpu: sets $last, the machine's last CPU, and $online, the file that takes it offline.
+# nproc would say how many this script may use.
+last_cpu()
+{
+	last=$(($(grep -c ^processor /proc/cpuinfo) - 1))
+	# shellcheck disable=SC2034 # for the caller
+	online=/sys/devices/system/cpu/cpu$last/online
+}
+
 _online()
 {
 	echo 1 >"/sys/devices/system/cpu/cpu$1/online"

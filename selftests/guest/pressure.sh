@@ -695,8 +695,7 @@ else
 	skip "the hypervisor's share of a wait is no cgroup's" \
 		"no module kdtl_fake_drive"
 fi
-last=$(($(nproc) - 1))
-online=/sys/devices/system/cpu/cpu$last/online
+last_cpu
 if [ $last -gt 1 ] && [ -e "$online" ]; then
 	ok "while a CPU is offline, it is not the root's" offline_is_nobodys
 else

@@ -669,8 +669,7 @@ ok "so does a reader that goes" reader_goes
 ok "signals end a recording whose reader stalls, which is said" signals_end_a_stall
 ok "and one that reads gets the rest" reader_gets_the_rest
 ok "without standard files nothing else gets into the recording" closed_files
-last=$(($(nproc) - 1))
-online=/sys/devices/system/cpu/cpu$last/online
+last_cpu
 if [ $last -gt 0 ] && [ -e "$online" ]; then
 	ok "CPUs that are not there are named" cpus_refused
 	ok "it has marks for a CPU that goes and comes" cpu_is_marked

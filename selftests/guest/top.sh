@@ -360,8 +360,7 @@ ok "and longest behind the hog" service_behind
 ok "the quota was throttled" quota_throttled
 ok "the cgroup of the service, too" by_cgroup
 ok "who has had a CPU since before it began" before_all
-last=$(($(nproc) - 1))
-online=/sys/devices/system/cpu/cpu$last/online
+last_cpu
 if [ -e "$online" ]; then
 	ok "nobody has a CPU that is offline" offline_is_nobodys
 else

@@ -500,8 +500,7 @@ ok "the same if only long waits are traced" behind_all 1000
 ok_hist "a histogram by cgroup and culprit" by_cgroup
 ok "they end" quiet
 ok "the time is that of CLOCK_MONOTONIC" by_monotonic
-last=$(($(nproc) - 1))
-online=/sys/devices/system/cpu/cpu$last/online
+last_cpu
 if [ $last -gt 0 ] && [ -e "$online" ]; then
 	ok "nobody waited behind who took a CPU offline" offline_is_nobodys
 else

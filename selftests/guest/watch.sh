@@ -477,9 +477,7 @@ ok_traced "it reads what it reports" reads_to_report
 ok "no other CPU is stuck" others_quiet
 ok "it is caught while softirqs wait" in_tries 3 caught_without_softirqs
 ok "a work item that has to wait is no stuck CPU" others_dispatched
-# This script has one CPU, which is what nproc says.
-last=$(($(grep -c ^processor /proc/cpuinfo) - 1))
-online=/sys/devices/system/cpu/cpu$last/online
+last_cpu
 if [ $last -gt 2 ] && [ -e "$online" ] && [ -x "${0%/*}/held" ]; then
 	ok "of a CPU that is offline, nobody is to blame" offline_is_nobodys
 else

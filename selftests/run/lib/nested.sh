@@ -58,10 +58,11 @@ nested_machine()
 		# If there is an HPET, it takes the RTC's interrupts, which init-l1 needs.
 		qemu=(qemu-system-x86_64 -cpu EPYC,+svm,+npt -accel tcg,thread=single
 			-machine pc,hpet=off)
-		emulated_tsc
 		if $icount; then
 			qemu+=(-icount shift=2,sleep=off)
 			emulated_tsc=$trust_tsc
+		else
+			emulated_tsc
 		fi
 		cmdline="console=ttyS0 mitigations=off no_timer_check nokaslr $emulated_tsc"
 		;;

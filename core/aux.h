@@ -16,7 +16,7 @@
 #include <linux/prandom.h>
 #include <linux/seqlock.h>
 
-#include "set.h"
+#include "counters/set.h"
 #endif
 
 struct kdtl_session;

@@ -15,7 +15,7 @@
 #include "aux.h"
 #include "compat.h"
 #ifdef CONFIG_KDTL_COUNTERS
-#include "msgq.h"
+#include "counters/msgq.h"
 #endif
 
 struct kdtl_merge;

@@ -96,9 +96,10 @@ knows_all()
 	awk '/^\/\*\*/ { name = "" }
 	     /^ \* kdtl_[a-z_]*\(\) - / { sub(/\(\).*/, "", $2); name = $2; said = 0 }
 	     name && /^ \* Context: / { print name, /task, may sleep/ ? "sleeps" : "any" }' \
-		"$top"/api/*.c "$top"/api/answers/*.c >"$work/comments"
+		"$top"/api/*.c "$top"/api/{answers,counters}/*.c >"$work/comments"
 	# Only exported functions count.
-	grep -h -o -E '^EXPORT_SYMBOL\w*\(\w+' "$top"/api/*.c "$top"/api/answers/*.c | sed 's/.*(//' >"$work/exported"
+	grep -h -o -E '^EXPORT_SYMBOL\w*\(\w+' "$top"/api/*.c "$top"/api/{answers,counters}/*.c |
+		sed 's/.*(//' >"$work/exported"
 	grep -w -F -f "$work/exported" "$work/comments" >"$work/verbs"
 	grep -q sleeps "$work/verbs" || return
 	while read -r name how; do

@@ -38,19 +38,19 @@ kernel_doc_is_whole()
 
 exported()
 {
-	grep -h -o -E '^EXPORT_SYMBOL\w*\(\w+' "$top"/api/*.c "$top"/api/answers/*.c "$top"/core/*.c |
+	grep -h -o -E '^EXPORT_SYMBOL\w*\(\w+' "$top"/{api,core}/*.c "$top"/api/{answers,counters}/*.c |
 		sed 's/.*(//' | sort
 }
 
 # kernel_doc FUNCTION: prints the comment above its definition.
 kernel_doc()
 {
-	sed -n "/^ \* $1() - ./,/^ \*\//p" "$top"/api/*.c "$top"/api/answers/*.c "$top"/core/*.c
+	sed -n "/^ \* $1() - ./,/^ \*\//p" "$top"/{api,core}/*.c "$top"/api/{answers,counters}/*.c
 }
 
 returns_something()
 {
-	! grep -q -E "^void $1\(" "$top"/api/*.c "$top"/api/answers/*.c "$top"/core/*.c
+	! grep -q -E "^void $1\(" "$top"/{api,core}/*.c "$top"/api/{answers,counters}/*.c
 }
 
 documented()

@@ -63,7 +63,7 @@ comments()
 	/^\/\*\*/ { on = 0; next }
 	/^ \*\// { on = -1 }
 	on == 1 { sub(/^ \* ?/, ""); sub(/^(Context|Return):/, ""); print name "\t" $0 }
-	BEGIN { on = -1 }' "$top"/api/*.c "$top"/api/answers/*.c "$top"/core/late.c "${headers[@]}"
+	BEGIN { on = -1 }' "$top"/api/*.c "$top"/api/{answers,counters}/*.c "$top"/core/late.c "${headers[@]}"
 }
 
 # letters: drops all that may differ if only the form changes.

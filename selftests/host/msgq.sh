@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# How many messages a queue has room for, by core/msgq.c as a program, with a size_t of 64 and of
+# How many messages a queue has room for, by core/counters/msgq.c as a program, with a size_t of 64 and of
 # 32 bits.
 #
 # shellcheck disable=SC2154,SC2317 # functions that ok() calls

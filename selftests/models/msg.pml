@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A session's queue of messages (core/msgq.c): CPUs that post, and a reader
+ * A session's queue of messages (core/counters/msgq.c): CPUs that post, and a reader
  *
  * CPUS CPUs post POSTS numbered messages each to a queue of SLOTS slots.  How a weak
  * memory may reorder what they do is left to litmus/msg-*.litmus.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * For msgq.sh: kdtl_msgq_init() of core/msgq.c, built as a program
+ * For msgq.sh: kdtl_msgq_init() of core/counters/msgq.c, built as a program
  *
  * A queue of each size has as many slots as its pages have room for, or is refused.  The largest
  * size is 4 GiB, which a size_t of 32 bits cannot say.  With NARROW this type, and long, have as
@@ -38,7 +38,7 @@ static void vfree(void *p)
 	free(p);
 }
 
-#include "../../../core/msgq.c"
+#include "../../../core/counters/msgq.c"
 
 /* Is a queue of 8 pages asked for if so many are available? */
 static bool asks_with(long pages)

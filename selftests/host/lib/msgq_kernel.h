@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* For msgq.c: of the kernel's headers, what core/msgq.c uses. */
+/* For msgq.c: of the kernel's headers, what core/counters/msgq.c uses. */
 #ifndef MSGQ_KERNEL_H
 #define MSGQ_KERNEL_H
 

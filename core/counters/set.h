@@ -7,8 +7,8 @@
 #include <linux/kdtl_counters.h>
 #include <linux/list.h>
 
-#include "fanout.h"
-#include "log.h"
+#include "../fanout.h"
+#include "../log.h"
 
 struct kdtl_aux;
 struct kdtl_session;

@@ -13,10 +13,10 @@
 #include <linux/slab.h>
 
 #include "counter.h"
-#include "counting.h"
-#include "session.h"
-#include "trace.h"
-#include "writer.h"
+#include "../counting.h"
+#include "../session.h"
+#include "../trace.h"
+#include "../writer.h"
 
 /**
  * kdtl_set_alloc() - make a set

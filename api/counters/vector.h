@@ -3,7 +3,7 @@
 #ifndef _KDTL_VECTOR_H
 #define _KDTL_VECTOR_H
 
-#include "request.h"
+#include "../request.h"
 
 /**
  * struct kdtl_vector - a vector of requests of any type

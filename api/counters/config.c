@@ -6,8 +6,8 @@
 #include <linux/export.h>
 #include <linux/kdtl_counters.h>
 
-#include "../core/counter.h"
-#include "../core/counting.h"
+#include "../../core/counters/counter.h"
+#include "../../core/counting.h"
 #include "vector.h"
 
 static int kdtl_config_check(struct kdtl_session *s, void *element)

@@ -29,7 +29,7 @@
 #include <linux/vmalloc.h>
 
 #include "msgq.h"
-#include "u64.h"
+#include "../u64.h"
 
 /**
  * kdtl_msgq_init() - initialize a queue

@@ -7,8 +7,8 @@
 #include <linux/kdtl_counters.h>
 #include <linux/smp.h>
 
-#include "../core/counter.h"
-#include "../core/counting.h"
+#include "../../core/counters/counter.h"
+#include "../../core/counting.h"
 #include "vector.h"
 
 /* With a shorter timeout a set would do little but switch. */

@@ -2,9 +2,9 @@
 /* The messages about data and CPUs; those of event sets are in set.c. */
 #include <linux/perf_event.h>
 
-#include "counting.h"
+#include "../counting.h"
 #include "msgq.h"
-#include "session.h"
+#include "../session.h"
 
 /**
  * kdtl_msg_post_data() - post that there is new data

@@ -13,8 +13,8 @@
 #include <linux/sched/clock.h>
 
 #include "counter.h"
-#include "counting.h"
-#include "session.h"
+#include "../counting.h"
+#include "../session.h"
 
 /* The source's count on the area's CPU. */
 static u64 kdtl_source_count(const struct kdtl_aux *aux, unsigned int kind, enum kdtl_sum what)

@@ -3,7 +3,7 @@
 #ifndef _KDTL_COUNTER_H
 #define _KDTL_COUNTER_H
 
-#include "aux.h"
+#include "../aux.h"
 #include "set.h"
 
 /* The state of @set on the area's CPU. */

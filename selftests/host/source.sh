@@ -68,9 +68,16 @@ work_is_unbound()
 		--include='*.[ch]' "$top"/{core,api,clients}
 }
 
-plan 5
+# scripts/checkpatch does not look at programs, but the kernel's own looks at them in the series.
+comments_fit()
+{
+	! grep -n -E '^.{101}' "$top"/clients/stream/tool/*.[ch] | grep -E '^[^:]*:[0-9]*:\s*(/\*| \*)'
+}
+
+plan 6
 ok "no script has two functions of a name" names_are_once
 ok "every file has its SPDX line" check_spdx
+ok "comments of kdtl(1) fit in 100 columns" comments_fit
 ok "no work item is bound to a CPU without need" work_is_unbound
 ok "the tables of mutants fit the sources" mutants_fit
 ok "reasons for what no test runs are about lines that there are" reasons_fit

@@ -205,7 +205,7 @@ static void look_for_moves(struct live *l)
 	}
 }
 
-/* Note which CPUs went and came, if @total says that any did, since each CPU's oldest entry here. */
+/* Note which CPUs went and came, if @total says so, since each CPU's oldest entry here. */
 static void note_moves(struct live *l, const struct kdtl_stream_info *total)
 {
 	struct recording *r = &l->r;

@@ -5,7 +5,7 @@
 
 #include "kdtl.h"
 
-/* Is @e an entry of the CPU before @m?  No entry is newer than that it went, or older than it came. */
+/* Is @e an entry of the CPU before @m?  None is newer than its going, or older than its coming. */
 static bool is_before(const struct kdtl_entry *e, const struct move *m)
 {
 	const uint64_t ticks = be64toh(e->timebase);
@@ -16,9 +16,9 @@ static bool is_before(const struct kdtl_entry *e, const struct move *m)
 }
 
 /*
- * An entry for @m, behind @last of its CPU, or NULL, and before entry @i: the CPU becomes idle when it
- * goes, and since it came it has the task that its next entry says it had.  It may have gone before
- * the recording begins.
+ * An entry for @m, behind @last of its CPU, or NULL, and before entry @i: the CPU becomes idle when
+ * it goes, and since it came it has the task that its next entry says it had.  It may have gone
+ * before the recording begins.
  */
 static struct kdtl_entry entry_of(const struct recording *r, const struct move *m, uint64_t ticks,
 				  const struct kdtl_entry *last, size_t i)

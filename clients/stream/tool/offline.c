@@ -73,7 +73,8 @@ const struct move *move_next(const struct recording *r, const struct move *m)
 
 /*
  * Set @to to when a CPU went or came since @c was last looked at, in the order of time, and return
- * how often it did.  The kernel has the last time of each; if there were others before, it is @missed.
+ * how often it did.  The kernel has the last time of each; if there were others before, @missed is
+ * set.
  */
 size_t moves_new(struct log_cpu *c, const struct kdtl_stream_info *info, struct move to[2],
 		 bool *missed)

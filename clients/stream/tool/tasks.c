@@ -53,8 +53,8 @@ static size_t resets_before(const struct recording *r, const struct kdtl_entry *
 
 /*
  * What @pid was at the time @ticks, which is that of @e or somewhat later; NULL: not known.  Only
- * records count that no loss separates from the entry.  If @e is NULL, or not in the file, it counts
- * as coming after all records.
+ * records count that no loss separates from the entry.  If @e is NULL, or not in the file, it
+ * counts as coming after all records.
  */
 const struct kdtl_task *task_at(const struct recording *r, const struct kdtl_entry *e, int pid,
 				uint64_t ticks)

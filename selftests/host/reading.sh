@@ -315,16 +315,21 @@ strange_moves()
 	return 1
 }
 
-# A CPU that goes at the moment of an entry goes after it: the entry's task had no time there. print has
-# the mark first.
+# A CPU that goes at the moment of an entry goes after it: the entry's task had no time there. One that
+# comes then comes before it: the task has the time from then on.
 moves_with_entry()
 {
-	moves 'offline 1100000000 1' && kdtl report "$work/data" 2>/dev/null >"$work/out" &&
+	moves 'offline 1100000000 1' 'online 1902000000 1' &&
+		kdtl report "$work/data" 2>/dev/null >"$work/out" &&
 		matches '^cpuhp/1 (20)  *2  *0ns+ ' <"$work/out" &&
-		kdtl print "$work/data" 2>/dev/null | sed 1,3d | head -n 2 |
-		awk '{ print $1, $2, $3, $4 }' >"$work/out" && diff "$work/out" - <<-'END' && return
-			# 1.100000000 1 went
+		matches '^web (100)  *2  *198ms ' <"$work/out" &&
+		kdtl print "$work/data" 2>/dev/null | awk '/ went| came| 1\.1| 1\.902/ {
+			print $1, $2, $3, $4
+		}' >"$work/out" && diff "$work/out" - <<-'END' && return
 			1.100000000 1 10 ns
+			# 1.100000000 1 went
+			# 1.902000000 1 came
+			1.902000000 1 500 ms
 		END
 	cat "$work/out"
 	return 1
@@ -357,6 +362,6 @@ ok "the size of a part is whole words" size_is_whole
 ok "losses in any order are of their CPU and time" losses_in_any_order
 ok "CPUs that were offline are marked, and nobody had them" offline_is_told
 ok "one that was offline before, too, and each mark once" offline_before
-ok "a mark at the moment of an entry comes after it" moves_with_entry
+ok "a CPU goes after an entry of the same moment, and comes before it" moves_with_entry
 ok "strange marks do not hide others" strange_moves
 finish

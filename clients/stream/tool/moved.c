@@ -5,7 +5,7 @@
 
 #include "kdtl.h"
 
-/* Is @e an entry of the CPU before @m?  None is newer than its going, or older than its coming. */
+/* Is @e an entry of the CPU before @m?  At one moment it is as move_after() says. */
 static bool is_before(const struct kdtl_entry *e, const struct move *m)
 {
 	const uint64_t ticks = be64toh(e->timebase);

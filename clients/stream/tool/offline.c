@@ -49,11 +49,15 @@ void moves_sort(struct recording *r)
 	r->nr_moves = nr;
 }
 
-/* When the CPU of @e went or came next; NULL: it did not.  A moment at which both were is after. */
+/*
+ * When the CPU of @e went or came next; NULL: it did not.  A CPU comes before an entry of the same
+ * moment, which says who got it then, and goes after it.
+ */
 const struct move *move_after(const struct recording *r, const struct kdtl_entry *e)
 {
 	const struct move key = { .cpu = entry_cpu(e), .ticks = be64toh(e->timebase) };
 	size_t from = 0, to = r->nr_moves, i;
+	const struct move *m;
 
 	while (from < to) {
 		i = from + (to - from) / 2;
@@ -62,7 +66,11 @@ const struct move *move_after(const struct recording *r, const struct kdtl_entry
 		else
 			to = i;
 	}
-	return from < r->nr_moves && r->move[from].cpu == key.cpu ? &r->move[from] : NULL;
+	for (m = r->move + from; m < r->move + r->nr_moves && m->cpu == key.cpu; m++) {
+		if (m->ticks > key.ticks || !m->online)
+			return m;
+	}
+	return NULL;
 }
 
 /* The next one of the same CPU; NULL: there is none. */

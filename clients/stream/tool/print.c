@@ -161,6 +161,36 @@ static void print_move(const struct recording *r, const struct move *m)
 	       (unsigned long long)(t % NS_PER_S), m->cpu, move_text(m));
 }
 
+/* Sort by time.  At one moment, CPUs come before others go. */
+static int by_time(const void *a, const void *b)
+{
+	const struct move *x = a, *y = b;
+
+	if (x->ticks != y->ticks)
+		return x->ticks < y->ticks ? -1 : 1;
+	if (x->online != y->online)
+		return x->online ? -1 : 1;
+	return x->cpu < y->cpu ? -1 : x->cpu > y->cpu;
+}
+
+/*
+ * Print those of the moves from @m on that come before the entry @e; NULL: all.  As for
+ * move_after(), a CPU comes before an entry of the same moment, and goes after it.
+ */
+static const struct move *print_moves(const struct recording *r, const struct options *o,
+				      const struct move *m, const struct kdtl_entry *e)
+{
+	const uint64_t ticks = e ? be64toh(e->timebase) : UINT64_MAX;
+
+	for (; m < r->move + r->nr_moves; m++) {
+		if (e && (m->ticks > ticks || (m->ticks == ticks && !m->online)))
+			break;
+		if (filter_wants_place(&o->filter, r, m->cpu, m->ticks))
+			print_move(r, m);
+	}
+	return m;
+}
+
 static void print_head(const struct recording *r, const struct options *o)
 {
 	char host[PRINTABLE(64)], release[PRINTABLE(64)], source[PRINTABLE(KDTL_SOURCE_LEN)];
@@ -203,20 +233,18 @@ static int print(int argc, char **argv)
 	recording_sort(&r);
 	filter_begin(&o.filter, &r);
 	print_head(&r, &o);
-	if (r.nr_moves) {
-		recording_sort_by_cpu(&r);
-		moves_put(&r);
-		recording_sort(&r);
-	}
+	if (r.nr_moves)
+		qsort(r.move, r.nr_moves, sizeof(*r.move), by_time);
+	m = r.move;
 	for (size_t i = 0; i < r.nr && (!o.nr || nr < o.nr); i++) {
-		m = entry_move(&r, r.entry[i]);
-		if (m && filter_wants_place(&o.filter, &r, m->cpu, m->ticks))
-			print_move(&r, m);
-		if (m || !filter_wants(&o.filter, &r, r.entry[i]))
+		m = print_moves(&r, &o, m, r.entry[i]);
+		if (!filter_wants(&o.filter, &r, r.entry[i]))
 			continue;
 		print_entry(&r, &o, r.entry[i]);
 		nr++;
 	}
+	if (!o.nr || nr < o.nr)
+		print_moves(&r, &o, m, NULL);
 	if (!nr)
 		tell_empty(&o.filter, &r, o.path);
 	return 0;

@@ -534,11 +534,12 @@ static int kdtl_raw_enable(struct kdtl_raw_aux *a)
 	return READ_ONCE(a->event->state) == PERF_EVENT_STATE_ERROR ? -EBUSY : 0;
 }
 
-/* Returns 0, also if the CPU is offline or the PMU is gone; -EBUSY: the PMU refuses the event. */
+/*
+ * Returns 0, also if the CPU is offline or the PMU is gone; -EBUSY: the PMU refuses the event, and
+ * the caller stops or closes it.
+ */
 static int kdtl_raw_start(struct kdtl_raw_aux *a)
 {
-	int err;
-
 	lockdep_assert_held(&a->events);
 	if (!a->event || a->on)
 		return 0;
@@ -549,10 +550,7 @@ static int kdtl_raw_start(struct kdtl_raw_aux *a)
 	a->on = true;
 	kdtl_raw_release(a);
 	raw_spin_unlock_irq(&a->lock);
-	err = kdtl_raw_enable(a);
-	if (err)
-		kdtl_raw_stop(a);
-	return err;
+	return kdtl_raw_enable(a);
 }
 
 /* --- work that may sleep, for perf and the reader ------------------------------------- */

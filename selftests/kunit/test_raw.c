@@ -222,7 +222,7 @@ static void raw_full(struct kunit *test)
 	struct kdtl_session *s = raw_started(test, 0);
 	u8 next = raw_pmu_next(0);
 	struct kdtl_aux_info info;
-	u64 bytes;
+	u64 bytes, lost;
 	int i;
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
@@ -240,8 +240,14 @@ static void raw_full(struct kunit *test)
 		/* Some room is enough for it to go on. */
 		raw_expect(test, s, 0, 1000, &next);
 		KUNIT_EXPECT_TRUE(test, kapi_until(raw_pmu_is_on(0)));
+		/* A PMU whose data fits exactly cuts nothing short, but is stopped all the same. */
+		lost = info.lost;
 		KUNIT_EXPECT_EQ(test, raw_pmu_write(0, 1000), 1000UL);
 		KUNIT_EXPECT_TRUE(test, kapi_until(!raw_pmu_is_on(0)));
+		KUNIT_EXPECT_TRUE(test, kapi_until(raw_flags(s, &bytes) &
+						   PERF_AUX_FLAG_TRUNCATED));
+		KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, 0, &info), 0);
+		KUNIT_EXPECT_EQ(test, info.lost, lost + 1);
 		raw_expect(test, s, 0, RAW_SIZE - 1, &next);
 		KUNIT_EXPECT_TRUE(test, kapi_until(raw_pmu_is_on(0)));
 	}
@@ -308,6 +314,7 @@ static void raw_busy(struct kunit *test)
 	s = kdtl_session_create(&refuses);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(s));
 	KUNIT_EXPECT_EQ(test, kdtl_load(s, NULL), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_start(s), -EBUSY);
 	KUNIT_EXPECT_EQ(test, kdtl_start(s), -EBUSY);
 	KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
 	kdtl_session_close(s);
@@ -487,6 +494,7 @@ static void raw_hotplug_twice(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, cpu, &info), 0);
 	KUNIT_EXPECT_EQ(test, info.lost, 0ULL);
 	KUNIT_EXPECT_EQ(test, raw_flags(s, &bytes), 0ULL);
+	KUNIT_EXPECT_EQ(test, bytes, 30ULL);
 	KUNIT_ASSERT_EQ(test, remove_cpu(cpu), 0);
 	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, cpu, &info), 0);
 	KUNIT_EXPECT_EQ(test, info.lost, 1ULL);
@@ -496,6 +504,49 @@ static void raw_hotplug_twice(struct kunit *test)
 	next = raw_pmu_next(cpu);
 	KUNIT_EXPECT_EQ(test, raw_pmu_write(cpu, 50), 50UL);
 	raw_expect(test, s, cpu, 50, &next);
+	/* The room between old and new pages is no data. */
+	KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
+	KUNIT_EXPECT_EQ(test, raw_flags(s, &bytes), 0ULL);
+	KUNIT_EXPECT_EQ(test, bytes, 50ULL);
+	kdtl_session_close(s);
+}
+
+static long raw_nothing(void *unused)
+{
+	return 0;
+}
+
+/*
+ * A reader that reads once for each completion is woken again when it is done with the old pages,
+ * for what is in the new ones already.
+ */
+static void raw_hotplug_wakes(struct kunit *test)
+{
+	const int cpu = kapi_other_cpu(0);
+	struct kdtl_session_attr attr = raw_attr(0);
+	struct kdtl_session *s;
+	struct completion done;
+	u8 next;
+
+	KUNIT_ASSERT_GE(test, cpu, 0);
+	init_completion(&done);
+	attr.done = &done;
+	s = kdtl_session_create(&attr);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(s));
+	KUNIT_EXPECT_EQ(test, kapi_go(s), 0);
+	next = raw_pmu_next(cpu);
+	KUNIT_EXPECT_EQ(test, raw_pmu_write(cpu, 30), 30UL);
+	KUNIT_ASSERT_EQ(test, remove_cpu(cpu), 0);
+	KUNIT_ASSERT_EQ(test, cpus_bring_back(cpu), 0);
+	KUNIT_EXPECT_EQ(test, raw_pmu_write(cpu, PAGE_SIZE), PAGE_SIZE);
+	/* The CPU runs this after its interrupts, which wake the reader. */
+	work_on_cpu(cpu, raw_nothing, NULL);
+	KUNIT_EXPECT_TRUE(test, try_wait_for_completion(&done));
+	while (try_wait_for_completion(&done))
+		;
+	raw_expect(test, s, cpu, 30, &next);
+	KUNIT_EXPECT_TRUE(test, kapi_until(try_wait_for_completion(&done)));
+	raw_expect(test, s, cpu, PAGE_SIZE, &next);
 	kdtl_session_close(s);
 }
 
@@ -632,11 +683,6 @@ static void raw_own(struct kunit *test)
 	kdtl_session_close(s);
 }
 
-static long raw_nothing(void *unused)
-{
-	return 0;
-}
-
 /* Returns how many entries of CPU 0 a session has unread; *@e is the first one. */
 static ssize_t raw_entries(struct kdtl_session *s, const struct kdtl_entry **e)
 {
@@ -744,6 +790,7 @@ static struct kunit_case raw_cases[] = {
 	KUNIT_CASE(raw_no_sg),
 	KUNIT_CASE(raw_hotplug),
 	KUNIT_CASE(raw_hotplug_twice),
+	KUNIT_CASE(raw_hotplug_wakes),
 	KUNIT_CASE(raw_overwrite_hotplug),
 	KUNIT_CASE(raw_gone),
 	KUNIT_CASE(raw_own),

@@ -183,8 +183,9 @@ damaged()
 	                [json.loads(line) for line in p.stdout.decode().splitlines()]
 	            elif "chrome" in command:
 	                json.loads(p.stdout.decode())
-	        if command[0] == "print" and any(c not in b"\n" and not 32 <= c < 127 for c in p.stdout):
-	            wrong, text = True, "print shows what steers terminals"
+	        said = p.stderr if "jsonl" in command or "chrome" in command else p.stdout + p.stderr
+	        if any(c not in b"\n" and not 32 <= c < 127 for c in said):
+	            wrong, text = True, "says what steers terminals"
 	    except subprocess.TimeoutExpired:
 	        wrong, text = True, "hangs"
 	    except ValueError as e:
@@ -196,6 +197,25 @@ damaged()
 	print(done, "recordings,", read, "could be read,", failed, "failures")
 	sys.exit(failed > 0 or (rounds > 99 and read < done / 4))
 	END
+}
+
+# The name of a source comes from the file, too. Each message that has it shows it escaped.
+strange_source()
+{
+	local command
+
+	printf 'source \e]0;title\a\nclock 0 1700000000000000000\nrun 1000000000 0 0 0 1 0 sh\n' |
+		python3 "$here/lib/recording.py" "$work/strange.data" || return
+	for command in 'print' 'print --pid 1' 'map' 'report --by task' 'why --chain' \
+		"why --steal $work/steal.data" 'export --format ftrace'; do
+		# shellcheck disable=SC2086 # several words
+		ASAN_OPTIONS=detect_leaks=0 "$work/kdtl" $command "$work/strange.data" >"$work/out" 2>&1
+		! grep -q '[^[:print:]]' "$work/out" &&
+			grep -q -F '\x1b]0;title\x07' "$work/out" && continue
+		echo "kdtl $command:"
+		cat -v -- "$work/out"
+		return 1
+	done
 }
 
 # host_says WORDS LINE...: kdtl why says WORDS about a host with these lines.
@@ -282,11 +302,12 @@ refuses_more()
 "$top/scripts/install-deps" tool
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-recordings.XXXXXX")
 partial "$work"
-plan 10
+plan 11
 ok "the sanitizers stop a program" sanitizers_work
 ok "kdtl builds with them" builds
 ok "recordings" eval 'records && host_records'
 ok "${ROUNDS:-300} recordings with random damage, from seed ${SEED:-1}" damaged
+ok "what a source is called is shown without codes that steer a terminal" strange_source
 ok "of a host, times of no clock are left alone" strange_hosts
 ok "other recordings" more_records
 ok "kdtl says what is in them" said_here

@@ -288,7 +288,7 @@ static int export(int argc, char **argv)
 		usage_error("export: %s: has wake-ups, which csv and jsonl show, without --steal", o.path);
 	}
 	if (formats[i].run == export_ftrace && !r.sched)
-		usage_error("export: --format ftrace: the entries of %s name no tasks", r.head.source);
+		usage_error("export: --format ftrace: the entries of %s name no tasks", source_text(&r));
 	recording_sort(&r);
 	filter_begin(&o.filter, &r);
 	if (!o.filter.from && !o.filter.to)

@@ -209,7 +209,7 @@ void filter_begin(struct filter *f, const struct recording *r)
 	}
 	if ((f->pid || f->comm || f->cgroup) && !r->sched)
 		usage_error("--pid, --comm, --cgroup: the entries of %s name no tasks",
-			    r->head.source);
+			    source_text(r));
 	if (f->cgroup && !r->nr_tasks)
 		usage_error("--cgroup: the recording has no cgroups: it is from an older kdtl");
 	if (f->cgroup)

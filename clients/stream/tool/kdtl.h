@@ -611,6 +611,7 @@ const char *path_text(char *to, const struct recording *r, const struct kdtl_tas
 void print_path(const char *path, int width);
 const char *word_text(char to[PRINTABLE(KDTL_CGROUP_LEN)], const char *name, size_t len);
 const char *short_ns(char to[NS_TEXT], uint64_t ns);
+const char *source_text(const struct recording *r);
 #define ZONES_TEXT	(2 * TIME_TEXT + 8)
 const char *zones_text(char to[ZONES_TEXT], uint64_t begin, uint64_t end);
 void print_origin(const struct recording *r);

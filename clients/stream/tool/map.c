@@ -296,7 +296,7 @@ static int map(int argc, char **argv)
 	errno = 0;
 	if (!m.r.sched)
 		die("%s: the entries of %s name no tasks; kdtl report shows them by CPU", path,
-		    m.r.head.source);
+		    source_text(&m.r));
 	split_filter(&m);
 	make_columns(&m);
 	if (!m.nr_cpus)

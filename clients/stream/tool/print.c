@@ -193,14 +193,14 @@ static const struct move *print_moves(const struct recording *r, const struct op
 
 static void print_head(const struct recording *r, const struct options *o)
 {
-	char host[PRINTABLE(64)], release[PRINTABLE(64)], source[PRINTABLE(KDTL_SOURCE_LEN)];
+	char host[PRINTABLE(64)], release[PRINTABLE(64)];
 	size_t dispatches = 0;
 
 	for (size_t i = 0; i < r->nr; i++)
 		dispatches += !entry_is_idle(r->entry[i]);
 	printf("# %s, Linux %s, source %s: %zu dispatches, %llu lost",
 	       printable(host, r->head.host, 64), printable(release, r->head.release, 64),
-	       printable(source, r->head.source, KDTL_SOURCE_LEN), dispatches,
+	       source_text(r), dispatches,
 	       (unsigned long long)r->head.lost);
 	if (r->nr_tasks)
 		printf("; %zu records of tasks, %llu lost", r->nr_tasks,

@@ -187,7 +187,7 @@ enum by parse_by(const char *option, const char *text)
 enum by rows_by(const struct recording *r, enum by by, bool asked)
 {
 	if (!r->sched && asked && by != BY_CPU)
-		usage_error("--by: the entries of %s name no tasks", r->head.source);
+		usage_error("--by: the entries of %s name no tasks", source_text(r));
 	if (by == BY_CGROUP && !r->nr_tasks)
 		usage_error("--by cgroup: the recording has no cgroups: it is from an older kdtl");
 	if (by == BY_PROCESS && !r->nr_tasks)

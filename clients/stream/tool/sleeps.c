@@ -210,7 +210,7 @@ void sleeps_open(struct sleeps *s, const struct recording *r, const char *path,
 	*s = (struct sleeps){ 0 };
 	errno = 0;
 	if (!r->sched)
-		usage_error("the entries of %s name no tasks", r->head.source);
+		usage_error("the entries of %s name no tasks", source_text(r));
 	if (r->min_wait)
 		die("%s: chains need all dispatches: record without -w", path);
 	if (!beside) {

@@ -248,7 +248,7 @@ void steal_open(struct recording *r, const char *path, const char *steal)
 	struct recording s;
 
 	if (asked && !r->sched)
-		usage_error("--steal: the entries of %s name no tasks", r->head.source);
+		usage_error("--steal: the entries of %s name no tasks", source_text(r));
 	if (!asked)
 		steal = r->sched ? name_beside(path, STEAL_SUFFIX) : NULL;
 	if (!steal || !read_beside(r, &s, steal, asked, unlike_steal))

@@ -138,6 +138,14 @@ const char *utf8_text(char *to, const char *name, size_t len)
 	return to;
 }
 
+/* The name of a recording's source, as the recording has it. */
+const char *source_text(const struct recording *r)
+{
+	static char to[PRINTABLE(KDTL_SOURCE_LEN)];
+
+	return printable(to, r->head.source, KDTL_SOURCE_LEN);
+}
+
 /* The zone of local times from @begin to @end, or both if another one begins meanwhile. */
 const char *zones_text(char to[ZONES_TEXT], uint64_t begin, uint64_t end)
 {

@@ -579,7 +579,7 @@ static int cmd_top(int argc, char **argv)
 	sigaction(SIGHUP, &act, NULL);
 	live_begin(&top.live, &top.attr);
 	if (top.irqs && !top.live.r.sched)
-		usage_error("top: --irq: the entries of %s name no tasks", top.live.r.head.source);
+		usage_error("top: --irq: the entries of %s name no tasks", source_text(&top.live.r));
 	if (top.irqs)
 		begin_irqs();
 	/* Learn the tasks that exist: without them there are no cgroups. */

@@ -567,6 +567,23 @@ begun()
 		kdtl export --format csv "$work/begun.data" | matches ',hog,20,300000000,0,'
 }
 
+# A program begins long after its task got the CPU, but before another task waits for that.
+begun_before()
+{
+	recording begun-before <<-'END' &&
+		cgroup 1 /start
+		cgroup 2 /batch
+		task 100 10 10 0 0 0 1 web
+		task 100 20 20 0 0 0 1 launcher
+		run 1000000000 0 0 0 10 9 web
+		run 1200000000 0 0 0 20 10 launcher
+		task 1400000000 20 20 1 0 50 2 hog
+		run 1500000000 0 20000000 280000000 10 20 web
+	END
+		kdtl why -a -n 1 "$work/begun-before.data" | grep -x '    behind   20.0 ms  hog (20) /batch' &&
+		kdtl export --format csv "$work/begun-before.data" | matches ',hog,20,20000000,0,'
+}
+
 # Tasks that had the CPU for equally long come in the order of their PIDs.
 equally_long()
 {
@@ -1110,7 +1127,7 @@ not_related()
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-why.XXXXXX")
 partial "$work"
 
-plan 44
+plan 45
 ok "kdtl builds" builds
 ok "recordings are made" records
 ok "the longest waits, and who had the CPU" worst_first
@@ -1134,6 +1151,7 @@ ok "nor who had the CPU that a task came from, or before it came" moved
 ok "many that were moved take little longer than one" many_moved
 ok "so do many with CPUs that were idle meanwhile" many_idle
 ok "a program that began while its task had the CPU" begun
+ok "and one that began before somebody waited for it" begun_before
 ok "and for equally long, in the order of PIDs" equally_long
 ok "a hypervisor's log names no tasks" of_a_hypervisor
 ok "times of day are right under a clock that is slewed" slewed

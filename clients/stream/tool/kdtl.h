@@ -478,7 +478,9 @@ static inline const struct kdtl_task *entry_task(const struct recording *r,
  * @pid: its PID; 0: the CPU was idle; below 0: no task, but an interrupt, see kdtl_irq_pid()
  * @ns: how long, in ns
  * @longest: the longest part of that without a break, in ns
- * @entry: the dispatch at which that began, or the interrupt's entry
+ * @from: when that part began, in ns since boot
+ * @to: when it ended
+ * @entry: the dispatch since which it had the CPU then, or the interrupt's entry
  * @task: what it was for most of that; NULL: not known.  Of who_sort(), as @comm
  * @comm: its name then; may be without a NUL
  */
@@ -486,6 +488,8 @@ struct ran {
 	int				pid;
 	uint64_t			ns;
 	uint64_t			longest;
+	uint64_t			from;
+	uint64_t			to;
 	const struct kdtl_entry		*entry;
 	const struct kdtl_task		*task;
 	const char			*comm;
@@ -553,7 +557,7 @@ bool ran_until_next(const struct recording *r, size_t i);
 const struct kdtl_task *execd_task(const struct recording *r, size_t i);
 size_t first_since(const struct recording *r, unsigned int cpu, uint64_t time);
 const struct kdtl_task *ran_task(const struct recording *r, const struct kdtl_entry *e, int pid,
-				 uint64_t ns, const char **comm);
+				 uint64_t from, uint64_t to, const char **comm);
 void who_add(const struct recording *r, size_t i, uint64_t until, uint64_t ns, struct who *w);
 void who_sort(const struct recording *r, struct who *w);
 void who_ran(const struct recording *r, size_t i, struct who *w);

@@ -10,7 +10,9 @@
 #include "answers/engine/runs.h"
 #include "kdtl.h"
 
-static void add(struct who *w, const struct kdtl_entry *e, int pid, uint64_t ns)
+/* @pid, of @e, had the CPU for @ns of the time from @from to @to. */
+static void add(struct who *w, const struct kdtl_entry *e, int pid, uint64_t from, uint64_t to,
+		uint64_t ns)
 {
 	struct ran *ran;
 
@@ -20,6 +22,8 @@ static void add(struct who *w, const struct kdtl_entry *e, int pid, uint64_t ns)
 		ran->ns += ns;
 		if (ns > ran->longest) {
 			ran->longest = ns;
+			ran->from = from;
+			ran->to = to;
 			ran->entry = e;
 		}
 		return;
@@ -28,7 +32,9 @@ static void add(struct who *w, const struct kdtl_entry *e, int pid, uint64_t ns)
 		w->room = w->room ? 2 * w->room : 8;
 		w->ran = resized(w->ran, w->room * sizeof(*w->ran));
 	}
-	w->ran[w->nr++] = (struct ran){ .pid = pid, .ns = ns, .longest = ns, .entry = e };
+	w->ran[w->nr++] = (struct ran){
+		.pid = pid, .ns = ns, .longest = ns, .from = from, .to = to, .entry = e,
+	};
 }
 
 static int by_ns(const void *a, const void *b)
@@ -183,7 +189,7 @@ static uint64_t add_taken(const struct recording *r, unsigned int cpu, uint64_t 
 	for (; g < end && g->cpu == cpu && g->from < to; g++) {
 		ns = (g->to < to ? g->to : to) - (g->from > from ? g->from : from);
 		if (g->entry)
-			add(w, g->entry, entry_pid(g->entry), ns);
+			add(w, g->entry, entry_pid(g->entry), g->from, g->to, ns);
 		else
 			w->stolen += ns;
 		taken += ns;
@@ -210,7 +216,7 @@ void who_add(const struct recording *r, size_t i, uint64_t until, uint64_t ns, s
 			since = ns;
 		taken = add_taken(r, cpu, until - since, until, w);
 		if (since > taken && ran_until_next(r, i - 1))
-			add(w, e, entry_prev_pid(r->entry[i]), since - taken);
+			add(w, e, entry_prev_pid(r->entry[i]), until - since, until, since - taken);
 		else
 			w->unknown += since - taken;
 		until -= since;
@@ -221,11 +227,12 @@ void who_add(const struct recording *r, size_t i, uint64_t until, uint64_t ns, s
 }
 
 /*
- * Returns what the task of @e, which had @pid at last, was for most of the @ns ns for which it had
- * the CPU, and its name: since the dispatch it may have started a program, or changed its cgroup.
+ * Returns what the task of @e, which had @pid at last, was for most of the time from @from to @to,
+ * in ns since boot, and its name: since the dispatch it may have started a program, or changed its
+ * cgroup.
  */
 const struct kdtl_task *ran_task(const struct recording *r, const struct kdtl_entry *e, int pid,
-				 uint64_t ns, const char **comm)
+				 uint64_t from, uint64_t to, const char **comm)
 {
 	const uint64_t since = be64toh(e->timebase);
 	const struct kdtl_task *t;
@@ -233,7 +240,7 @@ const struct kdtl_task *ran_task(const struct recording *r, const struct kdtl_en
 
 	/* kdtl_sched: look at the middle, or at the end if exec() has changed the PID. */
 	if (r->head.tb_freq == 1000000000)
-		ticks += pid == entry_pid(e) ? ns / 2 : ns;
+		ticks += (pid == entry_pid(e) ? from + (to - from) / 2 : to) - entry_time(r, e);
 	t = task_at(r, e, pid, ticks);
 	*comm = t && t->since > since ? t->comm : entry_comm(e);
 	return t;
@@ -246,7 +253,7 @@ static void ran_name(const struct recording *r, struct ran *ran)
 		ran->comm = entry_comm(ran->entry);
 		return;
 	}
-	ran->task = ran_task(r, ran->entry, ran->pid, ran->longest, &ran->comm);
+	ran->task = ran_task(r, ran->entry, ran->pid, ran->from, ran->to, &ran->comm);
 }
 
 /* Longest first, with their names. */

@@ -592,8 +592,8 @@ static struct key *culprit_of(const struct recording *r, struct keys *k, size_t 
 
 	if (k->by != BY_COMM || next == SIZE_MAX || entry_is_idle(e) || !r->nr_tasks)
 		return key_of(k, r, e);
-	ran_task(r, e, entry_prev_pid(r->entry[next]),
-		 entry_time(r, r->entry[next]) - entry_time(r, e), &name);
+	ran_task(r, e, entry_prev_pid(r->entry[next]), entry_time(r, e),
+		 entry_time(r, r->entry[next]), &name);
 	memcpy(comm, name, strnlen(name, COMM_LEN));
 	return find_key(k, &key);
 }

@@ -430,6 +430,28 @@ exec_by_thread()
 		kdtl why "$work/exec.data" | grep -x '    behind execd (154) 499 ms'
 }
 
+# A launcher comes into another cgroup, and starts a program, while it has the CPU. What waits for
+# it is behind that cgroup, as kdtl why says.
+launched()
+{
+	recording launched <<-'END' &&
+		clock 1000000000 1700000000000000000
+		cgroup 1 /start
+		cgroup 2 /batch
+		task 0 10 10 0 0 0 1 web
+		task 0 20 20 0 0 0 1 launcher
+		task 1210000000 20 20 0 0 0 2 hog
+		run 1000000000 1 0 0 10 0 web
+		run 1200000000 1 0 0 20 10 launcher
+		run 1500000000 1 300000000 0 10 20 web
+		clock 3000000000 1700000002000000000
+	END
+		kdtl why -a "$work/launched.data" | grep -x '    behind    300 ms  hog (20) /batch' &&
+		kdtl report --behind cgroup "$work/launched.data" | rows | tee "$work/out" &&
+		grep -x 'web (10) .* /batch 300ms' "$work/out" &&
+		kdtl report "$work/launched.data" | rows | grep -x 'web (10) .* hog 300ms'
+}
+
 # When clocks are set back, an hour comes twice: there are two waits, both at 02:56:39.
 hour_twice()
 {
@@ -761,7 +783,7 @@ bars()
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-report.XXXXXX")
 partial "$work"
 
-plan 35
+plan 36
 ok "kdtl builds" builds
 ok "recordings" records
 ok "report says who waited, and behind whom" says_who
@@ -776,6 +798,7 @@ ok "the last dispatches ran until an end that is not known" last_ran
 ok "stolen time of more than an entry can say" long_gap
 ok "other CPUs' queues are no reason to record with -i" moved
 ok "a thread that takes its process's PID by exec()" exec_by_thread
+ok "a cgroup into which a task came while it had the CPU" launched
 ok "and for each interval" intervals
 ok "what the hypervisor had is no task's" stolen
 ok "nor is what interrupts had" interrupted

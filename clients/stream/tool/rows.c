@@ -581,19 +581,26 @@ static void blame_cpu(const struct recording *r, struct key **who, const struct 
 	free(s.start);
 }
 
-/* Who had the CPU after entry @i; of several programs, the one that had it for most of the time. */
+/*
+ * Who had the CPU after entry @i; of several programs, or cgroups, the one that had it for most of
+ * the time.
+ */
 static struct key *culprit_of(const struct recording *r, struct keys *k, size_t i)
 {
 	const struct kdtl_entry *e = r->entry[i];
 	const size_t next = next_of_cpu(r, i);
 	char comm[COMM_LEN + 1] = "";
 	const struct key key = { .name = comm };
+	const struct kdtl_task *t;
 	const char *name;
 
-	if (k->by != BY_COMM || next == SIZE_MAX || entry_is_idle(e) || !r->nr_tasks)
+	if ((k->by != BY_COMM && k->by != BY_CGROUP) || next == SIZE_MAX || entry_is_idle(e) ||
+	    !r->nr_tasks)
 		return key_of(k, r, e);
-	ran_task(r, e, entry_prev_pid(r->entry[next]), entry_time(r, e),
-		 entry_time(r, r->entry[next]), &name);
+	t = ran_task(r, e, entry_prev_pid(r->entry[next]), entry_time(r, e),
+		     entry_time(r, r->entry[next]), &name);
+	if (k->by == BY_CGROUP)
+		return t ? key_of_execd(k, r, t) : key_of(k, r, e);
 	memcpy(comm, name, strnlen(name, COMM_LEN));
 	return find_key(k, &key);
 }

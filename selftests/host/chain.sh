@@ -547,6 +547,43 @@ execd()
 	END
 }
 
+# Tasks start programs while they have a CPU. The waker has the name that it had when it woke the
+# task, and the one in front the name that it had for most of the wait. The thread 155 becomes the
+# process 154 by exec().
+started()
+{
+	pair <<-END || return
+		task 0 10 10 0 0 0 0 victim
+		task 0 20 20 0 0 0 0 sh
+		task 0 154 154 0 0 0 0 main
+		task 0 155 154 0 0 0 0 thread
+		run 1000$ms 1 0 0 10 0 victim
+		run 1100$ms 1 0 0 20 10 sh
+		task 1150$ms 20 20 0 0 0 0 worker
+		woken 1200$ms 1 10 20 1 $read 0 victim
+		task 1210$ms 20 20 0 0 0 0 hog
+		left 4
+		run 1500$ms 1 300$ms 100$ms 10 20 victim
+		left 2
+		idle 1510$ms 1 10
+		run 2000$ms 1 0 0 155 0 thread
+		task 2010$ms 154 154 0 0 0 0 execd
+		left 4
+		run 2500$ms 1 450$ms 540$ms 10 154 victim
+		left 2
+		idle 2510$ms 1 10
+	END
+	says 10 '00:00:01.500  victim (10) late by 400 ms
+  300 ms  waited for CPU 1 behind hog (20)
+  100 ms  asleep in read, woken by worker (20), which meanwhile
+          100 ms  ran' --to 00:00:01.6 -n 1 &&
+		kdtl why --chain --brief --pid 10 --to 00:00:01.6 -n 1 "$work/data" |
+		matches ' by=worker .* behind=hog ' &&
+		kdtl why --chain --pid 10 --from 00:00:02 -n 1 "$work/data" |
+		matches '450 ms  *waited for CPU 1 behind execd (154)' &&
+		kdtl report --by waker "$work/data" | matches '^worker (20) '
+}
+
 # System calls of a machine with the generic numbers are known everywhere, those of an unknown
 # machine nowhere.
 calls()
@@ -697,7 +734,7 @@ adds_up()
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-chain.XXXXXX")
 partial "$work"
 
-plan 29
+plan 30
 ok "kdtl builds" builds
 ok "parts add up and are true, of a machine that is made up" engine
 ok "a holder of a mutex waits behind another task" inherited
@@ -720,6 +757,7 @@ ok "what was lost is not guessed" lost
 ok "nor what was before the first entry" begin
 ok "a wait that is not over at the end" end
 ok "nor one of a thread that has called exec()" execd
+ok "programs have their names, though they got them after the dispatch" started
 ok "system calls have their machine's numbers" calls
 ok "who was late comes first, not idle servers" ranked
 ok "many short parts are one row" many_parts

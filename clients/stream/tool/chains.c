@@ -26,7 +26,7 @@ struct rows {
 
 /**
  * struct row - parts of a span that are alike
- * @p: the first one
+ * @p: the first one; of waits, the longest one
  * @ns: the sum
  * @waker: what the waker did meanwhile
  * @kept: how late the task in front left the CPU because it could not be preempted; NULL: it
@@ -138,6 +138,8 @@ static void add_rows(const struct sleeps *s, const struct recording *r, const st
 			*row = (struct row){ .p = *p };
 		}
 		row->ns += p->to - p->from;
+		if (p->kind == CHAIN_WAITED && p->to - p->from > row->p.to - row->p.from)
+			row->p = *p;
 		add_kept(s, row, p);
 		add_rows(s, r, c, i + 1, next, &row->waker);
 	}
@@ -259,16 +261,23 @@ static void asleep_text(char *to, size_t size, const struct sleeps *s, const str
 		snprintf(to + n, size - n, ", and it is not known what woke it");
 }
 
+/* What the task behind which others waited was called for most of that time, as in who_ran(). */
+static const char *behind_comm(const struct sleeps *s, const struct recording *r,
+			       const struct chain_part *p)
+{
+	return sleeps_comm(s, r, p->by, p->from + (p->to - p->from) / 2);
+}
+
 static void waited_text(char *to, size_t size, const struct sleeps *s, const struct recording *r,
 			const struct row *row)
 {
 	const struct chain_part *p = &row->p;
-	char task[TASK_TEXT], ns[NS_TEXT];
+	char comm[PRINTABLE(COMM_LEN)], ns[NS_TEXT];
 	int n;
 
 	if (p->by > 0)
-		n = snprintf(to, size, "waited for CPU %u behind %s", p->cpu,
-			     name_text(task, s, r, p->by, p->from));
+		n = snprintf(to, size, "waited for CPU %u behind %s (%d)", p->cpu,
+			     printable(comm, behind_comm(s, r, p), COMM_LEN), p->by);
 	else
 		n = snprintf(to, size, "waited for CPU %u, %s", p->cpu,
 			     p->by ? "and it is not known behind whom" : "which was idle");
@@ -517,7 +526,7 @@ void print_chain_brief(const struct sleeps *s, const struct recording *r, const 
 	       wake && !(wake->flags & KDTL_WAKE_IRQ) ? kdtl_wake_by(wake) : 0);
 	print_sum("its_wait_ms", sleep ? &sleep->waker : &none, CHAIN_WAITED);
 	if (behind)
-		word_text(word, sleeps_comm(s, r, behind->p.by, behind->p.from), COMM_LEN);
+		word_text(word, behind_comm(s, r, &behind->p), COMM_LEN);
 	printf(" behind=%s behind_pid=%d behind_ms=%.3f", behind ? word : "-",
 	       behind ? behind->p.by : 0, (double)(behind ? behind->ns : 0) / NS_PER_MS);
 	print_sum("throttled_ms", &rows, CHAIN_THROTTLED);

@@ -294,18 +294,26 @@ size_t *sleeps_wakes(const struct sleeps *s, size_t nr)
 	return wake;
 }
 
-/* The name that @pid had at a time; "?": nobody knows. */
+/* The name that @pid had at a time, even if it got it after its dispatch; "?": nobody knows. */
 const char *sleeps_comm(const struct sleeps *s, const struct recording *r, int pid, uint64_t ns)
 {
-	const char *comm = NULL;
+	const struct kdtl_entry *e = NULL;
+	const struct kdtl_task *t;
 	size_t i = chain_first_turn(&s->log, pid);
+	const char *comm;
 
 	for (; i < s->log.nr_turns && s->turn[i].pid == pid; i++) {
 		if (s->turn[i].i == SIZE_MAX)
 			continue;
-		if (comm && s->turn[i].on > ns)
+		if (e && s->turn[i].on > ns)
 			break;
-		comm = entry_comm(r->entry[s->turn[i].i]);
+		e = r->entry[s->turn[i].i];
 	}
-	return comm ?: "?";
+	if (e) {
+		ran_task(r, e, pid, ns, ns, &comm);
+		return comm;
+	}
+	/* It got this PID with exec(), and has had the CPU since. */
+	t = r->head.tb_freq == 1000000000 ? task_at(r, NULL, pid, r->head.tb_boot + ns) : NULL;
+	return t ? t->comm : "?";
 }

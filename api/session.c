@@ -57,7 +57,8 @@ static void kdtl_session_free(struct kdtl_session *s)
 
 /**
  * kdtl_isolated_cpus() - the CPUs that are isolated now
- * @cpus: filled in: the possible ones of isolcpus=, nohz_full= and isolated cpusets
+ * @cpus: filled in: the possible ones of isolcpus=, nohz_full= and isolated cpusets.  If it is
+ *	NULL, this only logs a line
  *
  * A session is loaded on these only if they are asked for, see kdtl_session_attr::cpus.
  *
@@ -67,6 +68,10 @@ void kdtl_isolated_cpus(struct cpumask *cpus)
 {
 	int cpu;
 
+	if (!cpus) {
+		pr_warn_ratelimited("%ps: %s(): cpus is NULL\n", (void *)_RET_IP_, __func__);
+		return;
+	}
 	cpumask_clear(cpus);
 	rcu_read_lock();
 	for_each_possible_cpu(cpu) {

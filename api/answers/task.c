@@ -239,6 +239,13 @@ void kdtl_answers_rcu_await(void)
 	}
 }
 
+/* Out of line, because clients ask for each entry. */
+static noinline int kdtl_task_refuse(const char *verb, const char *what, unsigned long caller)
+{
+	pr_warn_ratelimited("%ps: %s() without %s\n", (void *)caller, verb, what);
+	return -EINVAL;
+}
+
 /**
  * kdtl_task_at() - what a task was at the time of an entry
  * @t: from kdtl_tasks_open(); of NULL and of an error nothing is known
@@ -258,10 +265,12 @@ void kdtl_answers_rcu_await(void)
  * * 0
  * * -ENOENT: it is not known what the task was then
  * * -EAGAIN: tasks changed all the time, or in NMI the table is being written
- * * -EINVAL: @pid is negative
+ * * -EINVAL: @pid is negative, or @task is NULL
  */
 int kdtl_task_at(struct kdtl_tasks *t, pid_t pid, u64 time, struct kdtl_task *task)
 {
+	if (unlikely(!task))
+		return kdtl_task_refuse(__func__, "a place for the answer", _RET_IP_);
 	if (IS_ERR_OR_NULL(t))
 		return -ENOENT;
 	if (pid < 0) {
@@ -335,11 +344,14 @@ EXPORT_SYMBOL_NS_GPL(kdtl_task_exec, KDTL_NS);
  * first.
  *
  * Context: any but NMI.
- * Return: the number of records; 0: there are no more now.
+ * Return: the number of records; 0: there are no more now; -EINVAL: @seq, @tasks or @lost is
+ * NULL.
  */
 int kdtl_tasks_read(struct kdtl_tasks *t, u64 *seq, struct kdtl_task *tasks,
 		    unsigned int nr, u64 *lost)
 {
+	if (!seq || !tasks || !lost)
+		return kdtl_task_refuse(__func__, "a place for the answer", _RET_IP_);
 	*lost = 0;
 	if (IS_ERR_OR_NULL(t))
 		return 0;
@@ -364,9 +376,12 @@ EXPORT_SYMBOL_NS_GPL(kdtl_tasks_read, KDTL_NS);
  * * -ENOENT: it is not known
  * * -E2BIG: the path does not fit, and @path has its beginning
  * * -EAGAIN: cgroups changed all the time, or in NMI the table is being written
+ * * -EINVAL: @path is NULL, and @size is not 0
  */
 int kdtl_cgroup_path(struct kdtl_tasks *t, u64 id, char *path, size_t size)
 {
+	if (unlikely(!path && size))
+		return kdtl_task_refuse(__func__, "a place for the path", _RET_IP_);
 	return IS_ERR_OR_NULL(t) ? -ENOENT : kdtl_cgroups_path(id, path, size);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_cgroup_path, KDTL_NS);

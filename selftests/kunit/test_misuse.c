@@ -158,6 +158,7 @@ static void misuse_null(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_aux_gap(s, 0, &at, NULL), -EINVAL);
 	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, 0, NULL), -EINVAL);
 	KUNIT_EXPECT_EQ(test, kdtl_aux_mmap(s, 0, NULL), -EINVAL);
+	kdtl_isolated_cpus(NULL);
 	KUNIT_EXPECT_EQ(test, kdtl_aux_snapshot(s, 0, &entry, sizeof(entry), NULL),
 			(ssize_t)-EINVAL);
 	/* The entry that the refused calls were about is still there. */
@@ -173,6 +174,23 @@ static void misuse_null(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_aux_snapshot(s, 0, NULL, 0, NULL), (ssize_t)0);
 	KUNIT_EXPECT_EQ(test, kdtl_aux_snapshot(s, 0, &entry, sizeof(entry), NULL),
 			(ssize_t)sizeof(entry));
+}
+
+/* So do the functions that are asked what a task was. */
+static void misuse_null_task(struct kunit *test)
+{
+	struct kdtl_task task;
+	char path[8];
+	u64 seq = 0, lost;
+
+	KUNIT_EXPECT_EQ(test, kdtl_task_at(NULL, 1, 0, NULL), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kdtl_task_at(NULL, 1, 0, &task), -ENOENT);
+	KUNIT_EXPECT_EQ(test, kdtl_tasks_read(NULL, NULL, &task, 1, &lost), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kdtl_tasks_read(NULL, &seq, NULL, 1, &lost), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kdtl_tasks_read(NULL, &seq, &task, 1, NULL), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kdtl_tasks_read(NULL, &seq, &task, 1, &lost), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_cgroup_path(NULL, 1, NULL, sizeof(path)), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kdtl_cgroup_path(NULL, 1, path, sizeof(path)), -ENOENT);
 }
 
 /* ------------------------------------------------------------------ reading */
@@ -651,6 +669,7 @@ static struct kunit_case misuse_cases[] = {
 	KUNIT_CASE(misuse_done),
 	KUNIT_CASE(misuse_literal),
 	KUNIT_CASE(misuse_null),
+	KUNIT_CASE(misuse_null_task),
 	KUNIT_CASE(misuse_consume),
 	KUNIT_CASE(misuse_consume_part),
 	KUNIT_CASE(misuse_in_wake),

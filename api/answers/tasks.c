@@ -557,13 +557,23 @@ static void kdtl_task_base(struct task_struct *t)
 	kdtl_task_note(t, NULL, KDTL_NOTE_BASE);
 }
 
+/* Is there memory for the table?  If not, others would be killed before a page is refused. */
+static bool kdtl_tasks_fit(void)
+{
+	const u64 size = (u64)table.nr * (sizeof(*table.all) + sizeof(*table.heads));
+
+	return size >> PAGE_SHIFT <= si_mem_available();
+}
+
 static int kdtl_tasks_alloc(void)
 {
 	u32 nr = task_records ?: max_t(u32, KDTL_MIN_RECORDS, 4 * kdtl_tasks_walk(NULL)), i;
 
 	table.nr = roundup_pow_of_two(clamp_t(u32, nr, 2, KDTL_MAX_RECORDS));
-	table.all = __vcalloc(table.nr, sizeof(*table.all), KDTL_TASKS_GFP);
-	table.heads = __vcalloc(table.nr, sizeof(*table.heads), KDTL_TASKS_GFP);
+	if (kdtl_tasks_fit()) {
+		table.all = __vcalloc(table.nr, sizeof(*table.all), KDTL_TASKS_GFP);
+		table.heads = __vcalloc(table.nr, sizeof(*table.heads), KDTL_TASKS_GFP);
+	}
 	if (!table.all || !table.heads) {
 		pr_warn("no memory for %u records of tasks: see task_records\n", table.nr);
 		return -ENOMEM;

@@ -61,9 +61,13 @@ struct stream_ring *stream_ring_alloc(unsigned long pages)
 	ring = kzalloc(sizeof(*ring), GFP_KERNEL);
 	if (!ring)
 		return NULL;
-	/* The caller chooses the size, so a failure is no bug, and no reason to kill a task. */
-	ring->page = __vmalloc(pages << PAGE_SHIFT, GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN |
-			       __GFP_RETRY_MAYFAIL);
+	/*
+	 * The caller chooses the size, so a failure is no bug, and no reason to kill a task.
+	 * Others would be killed if this took all memory before it failed.
+	 */
+	if (pages <= si_mem_available())
+		ring->page = __vmalloc(pages << PAGE_SHIFT, GFP_KERNEL | __GFP_ZERO |
+				       __GFP_NOWARN | __GFP_RETRY_MAYFAIL);
 	if (!ring->page) {
 		pr_warn_ratelimited("no memory for %lu pages of records\n", pages - 1);
 		kfree(ring);

@@ -5,6 +5,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -53,7 +54,9 @@ typedef __s64 s64;
 #define U64_MAX			UINT64_MAX
 #define NUMA_NO_NODE		(-1)
 #define CONFIG_TRACEPOINTS	1
-#define PAGE_SIZE		4096UL
+#define PAGE_SHIFT		12
+#define PAGE_SIZE		(1UL << PAGE_SHIFT)
+#define si_mem_available()	LONG_MAX
 #define SZ_256K			0x40000
 #define BIT(n)			(1UL << (n))
 #define NSEC_PER_USEC		1000L

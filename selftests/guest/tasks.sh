@@ -77,3 +77,37 @@ if ! until_true is_counted kdtl_again; then
 	grep 'wait_seconds_count' /sys/kernel/debug/kdtl_sampler/metrics
 	exit 1
 fi
+
+# available: the memory that can be had, in MiB.
+available()
+{
+	awk '$1 == "MemAvailable:" { print int($2 / 1024) }' /proc/meminfo
+}
+
+# taken: the MiB that have been allocated since the machine began, also if they were freed again.
+taken()
+{
+	awk '/^KernelPageSize:/ { page = $2 } /^pgalloc_/ { n += $2 }
+		END { print int(n * page / 1024) }' /proc/self/smaps /proc/vmstat
+}
+
+# A table for which there is too little memory is refused before it takes all of it, or the kernel
+# would kill other tasks. The largest one needs more than 400 MiB. A large machine's memory is not
+# filled for this.
+[ "$(available)" -lt 4000 ] || exit 0
+unload kdtl_sampler && unload kdtl_answers && load kdtl_answers task_records=4194304 || exit
+if [ "$(available)" -gt 250 ]; then
+	# dd writes when it has read all.
+	rm -f /tmp/kdtl_filled
+	dd if=/dev/zero bs="$(($(available) - 200))M" count=1 2>/dev/null |
+		{ head -c 1 >/tmp/kdtl_filled; exec sleep 1000; } &
+	ktap_pids="$ktap_pids $!"
+	until_true [ -s /tmp/kdtl_filled ]
+fi
+before=$(taken)
+forget_log
+if load kdtl_sampler || ! log | grep -q 'no memory for 4194304 records' ||
+	[ $(($(taken) - before)) -gt 100 ]; then
+	echo "Bail out! A table of 4194304 records took $(($(taken) - before)) MiB, of $(available) left"
+	exit 1
+fi

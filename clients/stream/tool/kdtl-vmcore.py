@@ -506,7 +506,7 @@ def chunk(kind, data):
 
 def recording(image, s):
     """The session's entries as a recording, in the form that kdtl record writes."""
-    end = max([s.newest()] + [s.ticks(c[0]) for c in image.clocks])
+    end = min(max([s.newest()] + [s.ticks(c[0]) for c in image.clocks]), MASK)
     body = bytearray()
     if s.min_wait():
         body += chunk(MIN_WAIT, struct.pack(">Q", min(s.min_wait(), MASK)))
@@ -552,7 +552,7 @@ def write(path, data):
 
 
 def time_text(ns):
-    seconds = min(ns // NSEC, 2**33)
+    seconds = max(min(ns // NSEC, 2**33), -2**33)
     return time.strftime("%H:%M:%S", time.localtime(seconds)) + ".%06d" % (ns % NSEC // 1000)
 
 

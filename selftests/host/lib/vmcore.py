@@ -131,6 +131,7 @@ class Broken:
         self.tool.load_debug(self.prog, ko)
         self.good = {}
         self.patch = {}
+        self.pmus = []
         root, self.root, _ = self.tool.read_root(self.prog)
         self.cover(self.root, root.size.value_())
         self.tables = self.tool.find(self.prog, "kdtl_answers", "kdtl_tables")
@@ -146,6 +147,10 @@ class Broken:
                 area = self.prog.read_word((aux + offset) % 2**64)
                 if area:
                     self.cover(area, root.aux_size.value_())
+            pmu = self.drgn.Object(self.prog, "struct kdtl_session", address=s).pmu.value_()
+            if pmu not in self.pmus:
+                self.cover(pmu, self.prog.type("struct kdtl_pmu").size)
+                self.pmus.append(pmu)
 
     def at(self, kind, member):
         return self.drgn.offsetof(self.prog.type("struct " + kind), member)
@@ -183,12 +188,17 @@ class Broken:
     def word(self, number):
         return struct.pack("<Q", number)
 
+    def time_base(self, freq, boot):
+        return {address + self.at("kdtl_pmu", member): self.word(value)
+                for address in self.pmus
+                for member, value in (("tb_freq", freq), ("tb_boot", boot))}
+
 
 def break_it(tool, ko, path):
     b = Broken(tool, ko, path)
     assert b.run({})[1] == 0 and len(b.sessions) == 4, b.run({})
     first, node = b.sessions[0], b.at("kdtl_session", "node")
-    area = [a for a in b.good if a not in [b.root, b.tables, *b.sessions]][0]
+    area = [a for a in b.good if a not in [b.root, b.tables, *b.sessions, *b.pmus]][0]
     cases = [
         ("another version", 4, "version 99", {b.root + 16: struct.pack("<I", 99)}),
         ("no magic", 1, "is broken", {b.root: b"x"}),
@@ -213,6 +223,8 @@ def break_it(tool, ko, path):
          {b.tables + 24: b.word(1 << 62)}),
         ("tables of another version", 0, "another version", {b.tables + 16: b"x"}),
         ("very many CPUs", 0, "", {b.root + b.at("kdtl_root", "nr_cpus"): struct.pack("<I", 400)}),
+        ("a clock that is slow, and began late", 0, "", b.time_base(1, 2**64 - 1)),
+        ("a clock that is fast, and began late", 0, "", b.time_base(2**32 - 1, 2**64 - 1)),
         ("no clock", 0, "", {b.root + b.at("kdtl_root", "clock"): bytes(72)}),
         ("a clock of nowhen", 0, "", {b.root + b.at("kdtl_root", "clock"): b"\xff" * 72}),
     ]

@@ -7,6 +7,7 @@
  * what programs write down.
  */
 #include <linux/completion.h>
+#include <linux/interrupt.h>
 #include <linux/irq_work.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
@@ -159,6 +160,13 @@ static bool sleeps(struct task_struct *t)
 	return READ_ONCE(t->__state) & TASK_NORMAL && !READ_ONCE(t->on_cpu) && !kdtl_is_queued(t);
 }
 
+static int until_stopped(void *unused)
+{
+	while (!kthread_should_stop())
+		schedule_timeout_interruptible(1);
+	return 0;
+}
+
 static void complete_it(void *data)
 {
 	complete(data);
@@ -181,12 +189,40 @@ static void complete_in_irq(struct completion *c)
 	irq_work_sync(&work);
 }
 
-enum wake_from { FROM_TASK, FROM_IRQ_HERE, FROM_IRQ };
+static struct completion *tasklet_ends;
+static pid_t tasklet_pid;
+
+/* A tasklet that comes again and again is soon left to ksoftirqd. */
+static void tasklet_completes(struct tasklet_struct *tasklet)
+{
+	if (!kdtl_in_ksoftirqd()) {
+		tasklet_schedule(tasklet);
+		return;
+	}
+	tasklet_pid = current->pid;
+	complete(tasklet_ends);
+}
+
+/* Returns the pid of a thread that runs softirqs, which has completed @c. */
+static pid_t complete_in_ksoftirqd(struct completion *c)
+{
+	struct tasklet_struct tasklet;
+
+	tasklet_setup(&tasklet, tasklet_completes);
+	tasklet_ends = c;
+	tasklet_pid = 0;
+	tasklet_schedule(&tasklet);
+	kapi_until(READ_ONCE(tasklet_pid));
+	tasklet_kill(&tasklet);
+	return tasklet_pid;
+}
+
+enum wake_from { FROM_TASK, FROM_IRQ_HERE, FROM_IRQ, FROM_KSOFTIRQD };
 
 /*
- * A thread is woken by a task, by an interrupt of that task, and by one on another CPU, which may
- * be idle, or, if there is none, on this one.  What wakes a thread that runs softirqs is an
- * interrupt at its end, by the thread's name.
+ * A thread is woken by a task, by an interrupt of that task, by one on another CPU, which may
+ * be idle, or, if there is none, on this one, and by a softirq that a thread runs.  What wakes a
+ * thread that runs softirqs is an interrupt at its end, by the thread's name.
  */
 static void wake_by(struct kunit *test)
 {
@@ -198,6 +234,7 @@ static void wake_by(struct kunit *test)
 		{ "kdtl_sleeper", FROM_TASK, 0 },
 		{ "kdtl_sleeper", FROM_IRQ_HERE, KDTL_WAKE_HARDIRQ },
 		{ "kdtl_sleeper", FROM_IRQ, KDTL_WAKE_HARDIRQ },
+		{ "kdtl_sleeper", FROM_KSOFTIRQD, 0 },
 		{ "ktimers/kdtl", FROM_TASK, KDTL_WAKE_HARDIRQ },
 		{ "ksoftirqd/kdtl", FROM_TASK,
 		  IS_ENABLED(CONFIG_PREEMPT_RT) ? KDTL_WAKE_HARDIRQ : 0 },
@@ -209,9 +246,11 @@ static void wake_by(struct kunit *test)
 	struct task_struct *t;
 	unsigned int i;
 	u64 before;
+	pid_t by;
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
 	for (i = 0; i < ARRAY_SIZE(threads); i++) {
+		by = current->pid;
 		init_completion(&c);
 		t = kthread_run(sleeper, &c, "%s", threads[i].name);
 		KUNIT_ASSERT_FALSE(test, IS_ERR(t));
@@ -222,6 +261,8 @@ static void wake_by(struct kunit *test)
 			complete_in_irq(&c);
 		else if (threads[i].from == FROM_IRQ)
 			smp_call_function_single(cpumask_last(cpu_online_mask), complete_it, &c, 1);
+		else if (threads[i].from == FROM_KSOFTIRQD)
+			by = complete_in_ksoftirqd(&c);
 		else
 			complete(&c);
 		KUNIT_EXPECT_TRUE(test, wake_find(s, KDTL_WAKE_WOKEN, t->pid, &w));
@@ -235,11 +276,52 @@ static void wake_by(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, strcmp(kdtl_wake_comm(&w), threads[i].name), 0);
 		KUNIT_EXPECT_FALSE(test, w.flags & KDTL_WAKE_QUEUED);
 		if (threads[i].from != FROM_IRQ)
-			KUNIT_EXPECT_EQ(test, kdtl_wake_by(&w), current->pid);
+			KUNIT_EXPECT_EQ(test, kdtl_wake_by(&w), by);
 		if (threads[i].from != FROM_IRQ || num_online_cpus() > 1)
 			KUNIT_EXPECT_EQ(test, (unsigned int)w.flags, threads[i].flags);
 		kthread_stop(t);
 	}
+}
+
+/* The newest task that was queued on another CPU than it was made on: its pid << 32 | that CPU. */
+static u64 new_elsewhere;
+
+static void notes_new(void *data, struct task_struct *t)
+{
+	if (task_cpu(t) != raw_smp_processor_id())
+		WRITE_ONCE(new_elsewhere, (u64)t->pid << 32 | task_cpu(t));
+}
+
+/* The scheduler likes to queue a new task on an idle CPU, not on that of the one that made it. */
+static void wake_first(struct kunit *test)
+{
+	struct kdtl_probe probe = { "sched_wakeup_new", notes_new };
+	struct kdtl_session *s = wake_session(test);
+	struct kdtl_wake_entry w = {};
+	struct task_struct *t;
+	unsigned int tries;
+	bool found = false;
+	u64 noted;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "needs two CPUs");
+	KUNIT_ASSERT_EQ(test, kdtl_probes_register(&probe, 1), 0);
+	for (tries = 0; tries < 1000 && !found; tries++) {
+		t = kthread_create(until_stopped, NULL, "kdtl_new");
+		if (IS_ERR(t))
+			break;
+		noted = READ_ONCE(new_elsewhere);
+		found = noted >> 32 == t->pid;
+		if (found) {
+			KUNIT_EXPECT_TRUE(test, wake_find(s, KDTL_WAKE_NEW, t->pid, &w));
+			KUNIT_EXPECT_EQ(test, (u32)kdtl_wake_cpu(&w), (u32)noted);
+		}
+		kthread_stop(t);
+	}
+	kdtl_probes_unregister(&probe, 1);
+	if (!found)
+		kunit_skip(test, "each new task was queued where it was made");
 }
 
 /* A task that wakes up on another CPU than it slept on was not moved while it waited. */
@@ -445,13 +527,6 @@ struct stay {
 	bool			over;
 };
 
-static int until_stopped(void *unused)
-{
-	while (!kthread_should_stop())
-		schedule_timeout_interruptible(1);
-	return 0;
-}
-
 /* With voluntary preemption only cond_resched() gives the CPU away. */
 static int stays(void *data)
 {
@@ -566,6 +641,7 @@ static struct kunit_case wake_cases[] = {
 	KUNIT_CASE(wake_probes),
 	KUNIT_CASE(wake_mixed),
 	KUNIT_CASE(wake_by),
+	KUNIT_CASE(wake_first),
 	KUNIT_CASE(wake_elsewhere),
 	KUNIT_CASE(wake_itself),
 	KUNIT_CASE(wake_locks),

@@ -17,6 +17,7 @@ title()
 	only) echo "a log of nothing but tasks that were throttled" ;;
 	alone) echo "cpu.max: as long as cpu.stat says, and no wait" ;;
 	queued) echo "a task that was queued when the quota ran out" ;;
+	busy) echo "and on a CPU that others keep busy" ;;
 	woken) echo "a task that wakes up in a throttled group" ;;
 	sleepers) echo "the quota runs out when a task goes to sleep" ;;
 	elsewhere) echo "the quota is used up on another CPU" ;;
@@ -26,9 +27,11 @@ title()
 	real_time) echo "real-time tasks that are throttled, and who waits for them" ;;
 	stopper) echo "the stopper is never held back, real-time tasks it passes are" ;;
 	asleep) echo "the limit on real-time tasks takes effect when one goes to sleep" ;;
+	successor) echo "a real-time task that is the first one after the limit was held back until then" ;;
 	starved) echo "what a task waits after it was throttled is a wait" ;;
 	deadline) echo "a deadline task that wakes up before its next period is held back" ;;
 	yield) echo "a deadline task that yields sleeps until its next period" ;;
+	again) echo "and again, after kdtl_sched had ceased to look for throttled tasks" ;;
 	new) echo "a new task that is moved before its first run has waited" ;;
 	apart) echo "tasks that may not share a core wait for each other while a CPU is idle" ;;
 	room) echo "a real-time task that has to make room for another one of its core waits" ;;
@@ -52,8 +55,27 @@ sampled()
 			/sys/kernel/debug/kdtl_sampler/table
 }
 
+# This probe of kdtl_sched comes and goes with those that follow throttled tasks.
+is_looking()
+{
+	grep -q '\<unthrottle_cfs_rq\>' /sys/kernel/debug/kprobes/list
+}
+
+looks_no_more()
+{
+	! is_looking
+}
+
+# again: exits like throttle_test. The sampler would keep kdtl_sched looking.
+again()
+{
+	! is_loaded kdtl_sampler || unload kdtl_sampler || return
+	"$dir/throttle_test" only && is_looking || return 4
+	until_true looks_no_more && "$dir/throttle_test" starved
+}
+
 [ -x "$dir/throttle_test" ] || skip_all "no throttle_test: make -C selftests"
-tests=${KDTL_CASES:-$("$dir/throttle_test")} || bail_out "throttle_test does not run"
+tests=${KDTL_CASES:-"$("$dir/throttle_test") again"} || bail_out "throttle_test does not run"
 [ -d /sys/kernel/debug/tracing ] || mount -t debugfs none /sys/kernel/debug 2>/dev/null
 have_module kdtl_stream || skip_all "no module kdtl_stream"
 [ "$(nproc)" -gt 1 ] || skip_all "only one CPU"
@@ -70,9 +92,15 @@ said=$(mktemp) || bail_out "no file"
 for t; do
 	[ "$t" != alone ] || load kdtl_sampler || bail_out "kdtl_sampler does not load"
 	status=0
-	"$dir/throttle_test" "$t" >"$said" || status=$?
+	if [ "$t" = again ]; then
+		again >"$said" || status=$?
+	else
+		"$dir/throttle_test" "$t" >"$said" || status=$?
+	fi
 	cat "$said"
-	if [ $status -eq 4 ]; then
+	if [ $status -eq 4 ] && [ "$t" = again ]; then
+		skip "$(title "$t")" "no kprobe of unthrottle_cfs_rq"
+	elif [ $status -eq 4 ]; then
 		skip "$(title "$t")" "no core scheduling, or no two CPUs of a core"
 	else
 		ok "$(title "$t")" [ $status -eq 0 ]

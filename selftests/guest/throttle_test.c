@@ -56,9 +56,10 @@ struct sums {
 	uint64_t	slept;
 	unsigned int	passed;		/* waits in which the test's last task got that CPU */
 	unsigned int	unused;		/* waits over 5 ms that end with the CPU idle */
+	unsigned int	followed;	/* how often it followed the test's last task */
 };
 
-static int dev;
+static int dev = -1;
 
 static uint64_t clock_ns(clockid_t clock)
 {
@@ -341,6 +342,7 @@ static void log_read(const pid_t *pids, struct sums *sums, unsigned int nr)
 				if (wait > s->longest_wait)
 					s->longest_wait = wait;
 				s->unused += wait > 5 * MS && !prev;
+				s->followed += prev == pids[nr - 1];
 				s->passed += wait > 5 * MS && time - wait < passer[cpu];
 			}
 			if (pid == pids[nr - 1])
@@ -434,6 +436,18 @@ static void pair_in_group(void (*other)(void), int other_cpu)
 static void test_queued(void)
 {
 	pair_in_group(burn, 1);
+}
+
+/*
+ * When a CPU was idle for some ms, kdtl_sched looks closer anyway, for the sake of its clock.  Here
+ * it never is.
+ */
+static void test_busy(void)
+{
+	pid_t pid = task(doze, 1, NULL, 0);
+
+	pair_in_group(burn, 1);
+	end(pid);
 }
 
 static void test_woken(void)
@@ -647,6 +661,8 @@ static void test_asleep(void)
 
 	make_group(GROUP, "max");
 	log_open();
+	/* They take turns, so one of them is dispatched after the real-time task has woken up. */
+	task(burn, 1, NULL, 0);
 	pids[2] = task(burn, 1, NULL, 0);
 	pids[0] = task(strive, 1, NULL, 11);
 	pids[1] = task(burn, 1, NULL, 10);
@@ -800,6 +816,49 @@ static void limited(void)
 	put(RT_LIMIT, rt_limit);
 	if (*fair_limit)
 		put(fair_server, fair_limit);
+}
+
+static void have_policy(pid_t pid, int policy, int priority)
+{
+	const struct sched_param param = { .sched_priority = priority };
+
+	must(!sched_setscheduler(pid, policy, &param));
+}
+
+/*
+ * A real-time task waits behind another one, which the limit holds back a few times.  Then that
+ * one ceases to be a real-time task while it is held back, so that the first gets the CPU when the
+ * limit ends.  It has been held back until then, and not until the time before.
+ */
+static void test_successor(void)
+{
+	unsigned long long nr;
+	struct sums s[2];
+	pid_t pids[2], hog;
+
+	make_group(GROUP, "max");
+	log_open();
+	do {
+		pids[1] = task(burn, 1, NULL, 0);
+		pids[0] = task(burn, 1, NULL, 10);
+		hog = task(burn, 1, NULL, 11);
+		log_start();
+		/* The limit lets other tasks have 50 ms of a second. */
+		until_account(pids[1], RAN, account(pids[1], RAN) + 120 * MS);
+		/* There is not much time from when the limit takes effect to when it ends. */
+		nr = account(pids[1], DISPATCHED);
+		while (account(pids[1], DISPATCHED) == nr)
+			;
+		have_policy(hog, SCHED_IDLE, 0);
+		until_account(pids[0], DISPATCHED, account(pids[0], DISPATCHED) + 1);
+		log_read(pids, s, 2);
+		end(pids[0]);
+		end(pids[1]);
+		end(hog);
+		/* If that was too late, the task follows the other one. */
+	} while (s[0].nr != 1 || !s[0].followed);
+	must(s[0].nr_throttled == 1 && s[0].throttled > 1000 * MS);
+	must(s[0].wait < LONG);
 }
 
 /* ----------------------------------------------------------- core scheduling */
@@ -991,6 +1050,7 @@ static const struct {
 	{ "only", test_only },
 	{ "alone", test_alone },
 	{ "queued", test_queued },
+	{ "busy", test_busy },
 	{ "woken", test_woken },
 	{ "sleepers", test_sleepers },
 	{ "elsewhere", test_elsewhere },
@@ -1000,6 +1060,7 @@ static const struct {
 	{ "real_time", test_real_time },
 	{ "stopper", test_stopper },
 	{ "asleep", test_asleep },
+	{ "successor", test_successor },
 	{ "deadline", test_deadline },
 	{ "yield", test_yield },
 	{ "starved", test_starved },

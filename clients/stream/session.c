@@ -291,14 +291,10 @@ int stream_start(struct stream *st)
  */
 int stream_start_default(struct stream *st)
 {
-	int err;
-
 	if (st->session && !st->start_again)
 		return 0;
-	err = stream_start(st);
-	/* Otherwise the next reader would think that the session had been stopped. */
-	st->start_again = err && st->session;
-	return err;
+	/* If this fails, the next reader tries again, as nothing was stopped. */
+	return stream_start(st);
 }
 
 /**

@@ -58,6 +58,7 @@ title()
 	dofork) echo "a child that is given the mappings harms nobody" ;;
 	huge) echo "records that are too large: an errno, a line and no backtrace" ;;
 	killed) echo "a process is killed with everything open" ;;
+	table_goes) echo "the table of tasks goes with the last file" ;;
 	*) echo "$1" ;;
 	esac
 }
@@ -131,6 +132,29 @@ tells_budget()
 	done
 }
 
+# stop: the kernel can be preempted meanwhile, if it leaves the choice.
+stop()
+{
+	preempt=/sys/kernel/debug/sched/preempt
+	was=$(sed -n 's/.*(\(.*\)).*/\1/p' $preempt 2>/dev/null)
+	[ -z "$was" ] || echo full >$preempt
+	"$dir/stream_test" stop
+	set -- $?
+	[ -z "$was" ] || echo "$was" >$preempt
+	return "$1"
+}
+
+no_records()
+{
+	awk 'NR == 2 { exit $1 != 0 }' /sys/kernel/debug/kdtl_answers/tasks
+}
+
+# table_goes: a file that is closed does not hold the table of tasks.
+table_goes()
+{
+	"$dir/stream_test" tasks && ! no_records && until_true no_records
+}
+
 no_tasks()
 {
 	load kdtl_fake_pmu idle=0 && "$dir/stream_test" no_tasks && unload kdtl_fake_pmu
@@ -160,11 +184,10 @@ if [ -n "$KDTL_CASES" ]; then
 	set -- $KDTL_CASES
 	plan $#
 	for t; do
-		if [ "$t" = no_tasks ] || [ "$t" = budget ]; then
-			ok "$(title "$t")" "$t"
-		else
-			ok "$(title "$t")" "$dir/stream_test" "$t"
-		fi
+		case $t in
+		no_tasks | budget | stop | table_goes) ok "$(title "$t")" "$t" ;;
+		*) ok "$(title "$t")" "$dir/stream_test" "$t" ;;
+		esac
 	done
 	finish
 fi
@@ -173,16 +196,15 @@ set -- $tests
 narrow_nr=1
 # shellcheck disable=SC2086 # several words
 [ ! -e "$dir/32" ] || narrow_nr=$(echo $narrow | wc -w)
-plan $(($# + narrow_nr + 7))
+plan $(($# + narrow_nr + 8))
 ok "it loads, but not with pages that are no power of two" bad_parameter
 before=$(areas)
 for t; do
-	if [ "$t" = budget ]; then
-		forget_log
-		ok "$(title "$t")" budget
-	else
-		ok "$(title "$t")" "$dir/stream_test" "$t"
-	fi
+	[ "$t" != budget ] || forget_log
+	case $t in
+	budget | stop) ok "$(title "$t")" "$t" ;;
+	*) ok "$(title "$t")" "$dir/stream_test" "$t" ;;
+	esac
 	[ "$t" != perf_budget ] || ok "the log tells of the limits that they met" tells_budget
 done
 if [ -e "$dir/32" ]; then
@@ -204,6 +226,7 @@ elif ! grep -q ' kprobe_events_ops$' /proc/kallsyms; then
 else
 	ok "security modules are asked" asks_security
 fi
+ok "$(title table_goes)" table_goes
 ok "nobody holds the module" until_true nobody_holds
 ok "nothing is left" nothing_left
 ok "it unloads" unload kdtl_stream

@@ -74,7 +74,6 @@ int kdtl_trace_listen(void)
 void kdtl_trace_unlisten(void)
 {
 	WRITE_ONCE(turn, turn + 1);
-	wake_up(&wake);
 	complete(&done);
 }
 

@@ -236,7 +236,8 @@ used()
 
 refuses()
 {
-	! load kdtl_trace pmu=none 2>/dev/null && ! load kdtl_trace aux_pages=3 2>/dev/null
+	! load kdtl_trace pmu=none 2>/dev/null && ! load kdtl_trace aux_pages=3 2>/dev/null &&
+		! load kdtl_trace period_ms=0 2>/dev/null
 }
 
 # totals: how many events the histogram has counted.

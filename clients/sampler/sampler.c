@@ -292,7 +292,6 @@ static int running_get(void *unused, u64 *val)
 	return 0;
 }
 
-/* When a stop returns, everything that was logged has been counted. */
 static int running_set(void *unused, u64 val)
 {
 	/* With two writers at once, sampler_running must still match the session. */
@@ -301,10 +300,8 @@ static int running_set(void *unused, u64 val)
 
 	mutex_lock(&running_lock);
 	err = val ? kdtl_start(sampler.session) : kdtl_stop(sampler.session);
-	if (!err) {
-		kdtl_flush(sampler.session);
+	if (!err)
 		WRITE_ONCE(sampler_running, val);
-	}
 	mutex_unlock(&running_lock);
 	return err;
 }

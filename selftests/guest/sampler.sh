@@ -215,7 +215,7 @@ reset_forgets()
 	echo 0 >$sampler/running
 	[ "$(column 6)" -gt 0 ] || return
 	echo 1 >$sampler/reset
-	is "$(column 6)" 0 && is "$(column 11)" 0 && conserved
+	is "$(column 6)" 0 && is "$(column 11)" 0 && is "$(column 16)" 0 && conserved
 }
 
 # waits: prints lines "NUMBER NS", with waits of all sizes, in the order of ns.
@@ -278,7 +278,7 @@ few_waits()
 # The table, the histogram and the metrics say which part of the dispatches was logged.
 says_part()
 {
-	grep -q '^p50 to max are of [0-9]* of [0-9]* dispatches: logged for [0-9.]* % of' \
+	grep -q '^p50 to max are of [0-9]* of [0-9]* dispatches: logged for [1-9][0-9.]* % of' \
 		$sampler/table &&
 		grep -q '^the counts are of [0-9]* of [0-9]* dispatches: logged for' \
 			$sampler/histogram &&
@@ -411,6 +411,32 @@ windows_are_reset()
 		is "$(window 60 0)" "0 0 ns 0 ns"
 }
 
+# A part of each window is used again, six parts later, for another wait in the same power of two.
+windows_again()
+{
+	echo 1 >$sampler/reset && fake wait 0 1 && fake wait 0 3 && fake later 0 72 &&
+		fake wait 0 4 || return
+	is "$(awk '$1 == 0 { print $6, $7 }' $sampler/windows | uniq -c | tr -s ' ')" " 3 4.00 s"
+}
+
+# table_lost: the sum of what was lost since the reset.
+table_lost()
+{
+	awk '$1 == "all" { print $4 }' $sampler/table
+}
+
+sums_losses()
+{
+	echo 1 >$sampler/reset && fake lost 0 3 && fake lost 1 2 && is "$(table_lost)" 5 &&
+		echo 1 >$sampler/reset && is "$(table_lost)" 0
+}
+
+# Each entry has room for 4.29 s.
+tells_saturated()
+{
+	fake throttle 0 5 && fake throttle 1 3 && is "$(column 20)" 1
+}
+
 refuses_period()
 {
 	# shellcheck disable=SC2320 # echo's status is write's
@@ -428,7 +454,7 @@ need kdtl kdtl_sched
 have_module kdtl_sampler || skip_all "no module kdtl_sampler"
 [ -e /proc/schedstat ] || skip_all "no /proc/schedstat: CONFIG_SCHEDSTATS"
 
-plan 35
+plan 38
 ok "an unknown source is refused" \
 	refuses_to_load pmu=nothing 'no PMU "nothing"'
 ok "pages that are no power of two are refused" \
@@ -475,6 +501,9 @@ ok "and leave each when it is over" windows_fall
 echo 1 >$sampler/reset
 ok "so they do in the metrics" metrics_fall
 ok "reset empties the windows" windows_are_reset
+ok "a part that is used again has nothing of before" windows_again
+ok "the table has the sum of what was lost" sums_losses
+ok "a time held back that no entry can say is told" tells_saturated
 fake stop 0 0
 
 unload kdtl_sampler

@@ -376,8 +376,9 @@ watch_says_meanwhile()
 		echo "prio low 250" >/sys/kernel/debug/kdtl_watch/rules && listens "has waited for"
 }
 
-# An interrupt of an idle CPU wakes a thread there, and then keeps the CPU.
-interrupt="$(loading kdtl_hog) cpu=1 ms=300 irq=1
+# An interrupt of an idle CPU wakes a thread there, and then keeps the CPU. That the CPU is idle is
+# known since a task has left it.
+interrupt="taskset -c 1 true; $(loading kdtl_hog) cpu=1 ms=300 irq=1
 	until grep -q Y /sys/module/kdtl_hog/parameters/done; do sleep 0.01; done"
 
 # Remove the module again, which knows for how long its interrupt had the CPU.

@@ -104,8 +104,9 @@ static inline int kdtl_reserve_mem_find(const char *name, phys_addr_t *start, ph
  * Is the task inside a page fault from user mode?  The memory controller marks it.  v6.11, "mm:
  * memcg: put struct task_struct::in_user_fault under CONFIG_MEMCG_V1"
  */
-#if defined(CONFIG_MEMCG_V1) ||	\
-	(defined(CONFIG_MEMCG) && LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0))
+#if defined(CONFIG_MEMCG_V1)
+#define kdtl_task_in_user_fault(t)	((t)->in_user_fault)
+#elif LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0) && defined(CONFIG_MEMCG)
 #define kdtl_task_in_user_fault(t)	((t)->in_user_fault)
 #else
 #define kdtl_task_in_user_fault(t)	false

@@ -142,7 +142,8 @@ kmake()
 	nice make -C "$tree" "${make_args[@]}" HOSTCC=gcc-12 -j"$(nproc)" "$@"
 }
 
-# builds DIR VALUE OBJECT: it builds without a warning, and OBJECT has a function of the API.
+# builds DIR VALUE OBJECT: it builds without a warning. OBJECT has a function of the API, and the
+# answers, which are built for those that select them, have one of theirs.
 builds()
 {
 	configure "$1" "$2" && kmake O="$1" prepare || return
@@ -151,7 +152,8 @@ builds()
 		return 1
 	}
 	! grep -E -A 3 'warning:|WARNING' "$work/log" &&
-		nm "$1/drivers/kdtl/$3" | grep ' T __kdtl_session_create$'
+		nm "$1/drivers/kdtl/$3" | grep ' T __kdtl_session_create$' &&
+		nm "$1/drivers/kdtl/api/answers/task.o" | grep ' T __kdtl_tasks_open$'
 }
 
 # For clients that do not need them, it builds without counters, event sets and messages.
@@ -206,7 +208,7 @@ modules_from_tree()
 	mkdir -p -- "$work/modules"
 	kmake O="$kdir" M="$tree/drivers/kdtl" MO="$work/modules" W=1 \
 		CONFIG_KDTL_COUNTERS=y KCFLAGS=-DCONFIG_KDTL_COUNTERS=1 \
-		CONFIG_KDTL{,_SCHED,_RECORDER,_SAMPLER,_STREAM,_WATCH,_SELFTESTS}=m modules
+		CONFIG_KDTL{,_ANSWERS,_SCHED,_RECORDER,_SAMPLER,_STREAM,_WATCH,_SELFTESTS}=m modules
 }
 
 # Installs the tests and kdtl(1), which they call.

@@ -25,6 +25,12 @@ kernel_newest()
 	awk '$1 == "range" { print "x86_64-" $3 }' "$_kernels"
 }
 
+# kernel_variant VARIANT: print the target that is this variant of a kernel for x86-64.
+kernel_variant()
+{
+	kernel_targets stock source | grep -x "x86_64-[^-]*-$1"
+}
+
 # kernel_of MACHINE: print the target whose kernel it boots. A guest of Linux's own hypervisor boots
 # its host's kernel.
 kernel_of()
@@ -38,7 +44,7 @@ kernel_of()
 	esac
 }
 
-# kernel_series TARGET: print the series, for instance 7.2 for x86_64-7.2-debug.
+# kernel_series TARGET: print the series, for instance 7.3 for x86_64-7.3-debug.
 kernel_series()
 {
 	cut -d - -f 2 <<<"$1"

@@ -22,7 +22,7 @@ top=$(dirname -- "$tests")
 # shellcheck source-path=SCRIPTDIR source=../host/lib/ktap.sh
 . "$tests/host/lib/ktap.sh"
 
-machines=(x86_64-7.2-aux ppc64le-7.2-aux)
+machines=("$(kernel_variant aux)" ppc64le-7.2-aux)
 patch=("$top"/scripts/upstream/perf/*-perf-Let-kernel-events-own-an-AUX-area.patch)
 logs=${KDTL_LOGS:-$KDTL_CACHE}/any-aux
 

@@ -15,6 +15,8 @@ tests=$(dirname -- "$here")
 top=$(dirname -- "$tests")
 # shellcheck source-path=SCRIPTDIR source=../../scripts/lib/common.sh
 . "$top/scripts/lib/common.sh"
+# shellcheck source-path=SCRIPTDIR source=../../scripts/lib/kernels.sh
+. "$top/scripts/lib/kernels.sh"
 # shellcheck source-path=SCRIPTDIR source=../host/lib/ktap.sh
 . "$tests/host/lib/ktap.sh"
 # shellcheck source-path=SCRIPTDIR source=../run/lib/guest.sh
@@ -57,8 +59,9 @@ reports()
 # Stalls of CPUs are not checked, because on a starved host lost time looks like one.
 boot()
 {
-	local target=x86_64-7.2-$1 out=$logs/$1
+	local target out=$logs/$1
 
+	target=$(kernel_variant "$1") || return
 	shift
 	run_group "$tests/run/vm" "$target" --cpus 4,threads=2 --quiet \
 		--log "$out/$1" --modules "$modules" \
@@ -141,7 +144,7 @@ for kernel; do
 	[ -n "${mistakes[$kernel]:-}" ] || bail_out "no such kernel: $kernel"
 	rm -rf -- "${logs:?}/$kernel"
 	mkdir -p -- "$logs/$kernel"
-	capture "$top/scripts/build" "x86_64-7.2-$kernel"
+	capture "$top/scripts/build" "$(kernel_variant "$kernel")"
 	# shellcheck disable=SC2154 # set by capture
 	modules=$captured
 	ok "$kernel: finds mistakes that are there" finds "$kernel"

@@ -9,7 +9,7 @@
 #   SEED      of the first round (default: random); each round takes the next number
 #   ROUNDS    how many rounds (10)
 #   PROGRAMS  how many programs a round has (200)
-#   TARGETS   the machines ("x86_64-6.1", and "x86_64-7.2-debug" if that has been built)
+#   TARGETS   the machines ("x86_64-6.1", and the debug kernel if that has been built)
 #
 # shellcheck disable=SC2154,SC2317
 
@@ -18,6 +18,8 @@ tests=$(dirname -- "$here")
 top=$(dirname -- "$tests")
 # shellcheck source-path=SCRIPTDIR source=../../scripts/lib/common.sh
 . "$top/scripts/lib/common.sh"
+# shellcheck source-path=SCRIPTDIR source=../../scripts/lib/kernels.sh
+. "$top/scripts/lib/kernels.sh"
 # shellcheck source-path=SCRIPTDIR source=../host/lib/ktap.sh
 . "$tests/host/lib/ktap.sh"
 
@@ -26,8 +28,8 @@ ROUNDS=${ROUNDS:-10}
 PROGRAMS=${PROGRAMS:-200}
 if [ -z "${TARGETS:-}" ]; then
 	TARGETS=x86_64-6.1
-	[ ! -e "$KDTL_CACHE/kernel/x86_64-7.2-debug/version" ] ||
-		TARGETS+=' x86_64-7.2-debug'
+	debug=$(kernel_variant debug)
+	[ ! -e "$KDTL_CACHE/kernel/$debug/version" ] || TARGETS+=" $debug"
 fi
 logs=${KDTL_LOGS:-$KDTL_CACHE}/fuzz
 

@@ -24,7 +24,7 @@ top=$(dirname -- "$(dirname -- "$here")")
 . "$here/lib/chroot.sh"
 
 # This kernel has the series' patches to perf.
-target=x86_64-7.2-aux
+target=$(kernel_variant aux)
 cache=$KDTL_CACHE/in-tree
 
 # The patches apply to the tree's first commit, and give what the tree has.
@@ -287,8 +287,8 @@ partial "$work"
 mkdir -p -- "$cache"
 series=$cache/series
 tree=$series/linux
-kernel_make_args $target
-capture "$top/scripts/kernel" $target kdir
+kernel_make_args "$target"
+capture "$top/scripts/kernel" "$target" kdir
 # shellcheck disable=SC2154 # set by capture
 kdir=$captured
 patches=()

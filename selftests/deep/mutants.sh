@@ -15,7 +15,7 @@
 # the machine, or hangs it, is noticed; the next boot goes on with the one after it.
 #
 # MUTANTS_TARGET  the machine, except for those that are tried on this one (x86_64-6.1; for raw.def
-#                 x86_64-7.2-aux, whose perf gives AUX areas to kernel events)
+#                 the variant aux, whose perf gives AUX areas to kernel events)
 #
 # shellcheck disable=SC2154,SC2317 # set by capture; functions that ok() calls
 
@@ -225,7 +225,7 @@ try()
 {
 	local table=$1 target=x86_64-6.1
 
-	[ "$table" != raw ] || target=x86_64-7.2-aux
+	[ "$table" != raw ] || target=$(kernel_variant aux)
 	# Without a mistake each test runs once.
 	awk -F '\t' -v table="$table:" '
 	index($2, table) == 1 {

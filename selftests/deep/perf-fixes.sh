@@ -5,8 +5,8 @@
 # each one a program shows what goes wrong in a kernel without it, and that nothing goes wrong with
 # all of them.
 #
-# "Without" is x86_64-7.2-debug, "with" is x86_64-7.2-aux, which is the same kernel with
-# the patches. aux_gone.ko has a PMU whose device can be unbound.
+# "Without" is the debug kernel, "with" is the variant aux, which is the same kernel with the
+# patches. aux_gone.ko has a PMU whose device can be unbound.
 #
 # A case that kills the kernel has a machine of its own, which does nothing else.
 #
@@ -22,8 +22,8 @@ top=$(dirname -- "$tests")
 # shellcheck source-path=SCRIPTDIR source=../host/lib/ktap.sh
 . "$tests/host/lib/ktap.sh"
 
-without=x86_64-7.2-debug
-with=x86_64-7.2-aux
+without=$(kernel_variant debug)
+with=$(kernel_variant aux)
 logs=${KDTL_LOGS:-$KDTL_CACHE}/perf-fixes
 
 # Each case of perf_fixes, the patch that mends it, whether the kernel dies without it, and what is

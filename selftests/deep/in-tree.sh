@@ -285,6 +285,7 @@ kunit_py()
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-in-tree.XXXXXX")
 partial "$work"
 mkdir -p -- "$cache"
+with_lock in-tree
 series=$cache/series
 tree=$series/linux
 kernel_make_args "$target"

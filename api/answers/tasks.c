@@ -11,16 +11,12 @@
  * bounded: when all records are used, the record that was replaced, or whose task exited,
  * the longest time ago is reused.  The current record of a live task stays, so a new task
  * for which there is no room is not known.
- *
- * The kernel has no tracepoint for a new policy or nice value, so two kretprobes stand in.
- * Where they cannot be set, the table has both as of the task's last other change.
  */
 #define pr_fmt(fmt) "kdtl: " fmt
 
 #include <linux/hash.h>
 #include <linux/kdtl_probes.h>
 #include <linux/kdtl_root.h>
-#include <linux/kprobes.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -34,6 +30,7 @@
 
 #include "../../core/compat.h"
 #include "cgroups.h"
+#include "policies.h"
 #include "seqtry.h"
 #include "tasks.h"
 
@@ -425,6 +422,12 @@ static void kdtl_task_moved(void *data, struct cgroup *to, const char *path,
 }
 #endif
 
+/* @t has a new policy or nice value. */
+static void kdtl_task_set(struct task_struct *t)
+{
+	kdtl_task_note(t, NULL, KDTL_NOTE_CHANGE);
+}
+
 static struct kdtl_probe kdtl_task_probes[] = {
 	{ "task_newtask", kdtl_task_forked },
 	{ "task_rename", kdtl_task_renamed },
@@ -436,94 +439,6 @@ static struct kdtl_probe kdtl_task_probes[] = {
 	{ "cgroup_transfer_tasks", kdtl_task_moved },
 #endif
 };
-
-/* ------------------------------------------------- policies and nice values */
-
-#if KDTL_HAVE_KRETPROBES
-
-/* The first argument is the task, which has its new values when the function returns. */
-static int kdtl_policy_enter(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	*(unsigned long *)ri->data = kdtl_regs_first(regs);
-	return 0;
-}
-
-static int kdtl_policy_return(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	kdtl_task_note(*(struct task_struct **)ri->data, NULL, KDTL_NOTE_CHANGE);
-	return 0;
-}
-
-static const char * const kdtl_policy_functions[] = {
-	"__sched_setscheduler",
-	"set_user_nice",
-};
-
-static struct kretprobe kdtl_policy_probes[ARRAY_SIZE(kdtl_policy_functions)];
-static bool kdtl_policy_probed;
-
-static void kdtl_policy_probe(void)
-{
-	unsigned int i;
-	int err;
-
-	for (i = 0; i < ARRAY_SIZE(kdtl_policy_functions); i++) {
-		/* The kernel leaves marks in a probe that was registered before: clear them. */
-		kdtl_policy_probes[i] = (struct kretprobe) {
-			.kp.symbol_name	= kdtl_policy_functions[i],
-			.entry_handler	= kdtl_policy_enter,
-			.handler	= kdtl_policy_return,
-			.data_size	= sizeof(unsigned long),
-		};
-		err = register_kretprobe(&kdtl_policy_probes[i]);
-		if (err)
-			break;
-	}
-	kdtl_policy_probed = !err;
-	if (!err)
-		return;
-	pr_info("cannot follow policies and nice values (no probe of %s: %d): a new one is seen at the task's next other change\n",
-		kdtl_policy_functions[i], err);
-	while (i--)
-		unregister_kretprobe(&kdtl_policy_probes[i]);
-}
-
-static void kdtl_policy_unprobe(void)
-{
-	unsigned int i;
-
-	for (i = 0; kdtl_policy_probed && i < ARRAY_SIZE(kdtl_policy_functions); i++)
-		unregister_kretprobe(&kdtl_policy_probes[i]);
-}
-
-/* Number of calls that were not seen, because too many were under way at once. */
-static u64 kdtl_policy_missed(void)
-{
-	unsigned int i;
-	u64 sum = 0;
-
-	for (i = 0; i < ARRAY_SIZE(kdtl_policy_functions); i++)
-		sum += kdtl_policy_probes[i].nmissed + kdtl_policy_probes[i].kp.nmissed;
-	return sum;
-}
-
-#else
-
-static void kdtl_policy_probe(void)
-{
-	pr_info_once("this kernel has no kretprobes: a new policy or nice value is seen at the task's next other change\n");
-}
-
-static void kdtl_policy_unprobe(void)
-{
-}
-
-static u64 kdtl_policy_missed(void)
-{
-	return 0;
-}
-
-#endif
 
 /* ------------------------------------------------------------ begin and end */
 
@@ -620,7 +535,7 @@ int kdtl_table_begin(void)
 		kdtl_cgroups_end();
 		return err;
 	}
-	kdtl_policy_probe();
+	kdtl_policies_begin(kdtl_task_set);
 	/* From here on, changes make records by themselves; the walk adds the other tasks. */
 	kdtl_tasks_walk(kdtl_task_base);
 	kdtl_tables.tasks = (struct kdtl_root_table) {
@@ -668,7 +583,7 @@ void kdtl_table_renew(void)
 void kdtl_table_end(void)
 {
 	kdtl_tables.tasks.first = NULL;
-	kdtl_policy_unprobe();
+	kdtl_policies_end();
 	kdtl_probes_unregister(kdtl_task_probes, ARRAY_SIZE(kdtl_task_probes));
 	kdtl_tasks_free();
 	kdtl_cgroups_end();
@@ -696,7 +611,7 @@ void kdtl_tasks_show(struct seq_file *m)
 	raw_spin_unlock_irqrestore(&table.lock.lock, flags);
 	seq_puts(m, "records    changes  forgotten    dropped     missed\n");
 	seq_printf(m, "%7u %10llu %10llu %10llu %10llu\n", nr, changes,
-		   forgotten, dropped, kdtl_policy_missed());
+		   forgotten, dropped, kdtl_policies_missed());
 }
 
 /**

@@ -36,6 +36,7 @@ static void kdtl_cgroups_end(void)
 #undef pr_fmt
 #include "api/answers/engine/pressure.c"
 #undef pr_fmt
+#include "api/answers/policies.c"
 #include "api/answers/tasks.c"
 #undef pr_fmt
 #include "clients/sampler/told.c"

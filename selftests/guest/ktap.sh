@@ -296,6 +296,14 @@ unload()
 	[ "$1" = kdtl_forget ] || is "$(has_left "$1")" "$ktap_left"
 }
 
+# memory_taken: prints the MiB that have been allocated since the machine began, also if they were
+# freed again.
+memory_taken()
+{
+	awk '/^KernelPageSize:/ { page = $2 } /^pgalloc_/ { n += $2 }
+		END { print int(n * page / 1024) }' /proc/self/smaps /proc/vmstat
+}
+
 # mount_cgroups DIR: mounts the cgroups of version 2, with the controller cpu; false if that is not
 # there, or in use. An earlier run may have left the mount.
 mount_cgroups()

@@ -84,13 +84,6 @@ available()
 	awk '$1 == "MemAvailable:" { print int($2 / 1024) }' /proc/meminfo
 }
 
-# taken: the MiB that have been allocated since the machine began, also if they were freed again.
-taken()
-{
-	awk '/^KernelPageSize:/ { page = $2 } /^pgalloc_/ { n += $2 }
-		END { print int(n * page / 1024) }' /proc/self/smaps /proc/vmstat
-}
-
 # A table for which there is too little memory is refused before it takes all of it, or the kernel
 # would kill other tasks. The largest one needs more than 400 MiB. A large machine's memory is not
 # filled for this.
@@ -104,10 +97,10 @@ if [ "$(available)" -gt 250 ]; then
 	ktap_pids="$ktap_pids $!"
 	until_true [ -s /tmp/kdtl_filled ]
 fi
-before=$(taken)
+before=$(memory_taken)
 forget_log
 if load kdtl_sampler || ! log | grep -q 'no memory for 4194304 records' ||
-	[ $(($(taken) - before)) -gt 100 ]; then
-	echo "Bail out! A table of 4194304 records took $(($(taken) - before)) MiB, of $(available) left"
+	[ $(($(memory_taken) - before)) -gt 100 ]; then
+	echo "Bail out! A table of 4194304 records took $(($(memory_taken) - before)) MiB, of $(available) left"
 	exit 1
 fi

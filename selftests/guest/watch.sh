@@ -147,12 +147,6 @@ refuses_period()
 	! echo "$1" 2>/dev/null >$period && is "$(cat $period)" 100 && unload kdtl_watch
 }
 
-# allocated: prints how many pages the kernel has given away since it booted.
-allocated()
-{
-	awk '/^pgalloc_/ { n += $2 } END { print n }' /proc/vmstat
-}
-
 # too_large NAME: an area for which there is no memory makes an errno and a line, and no backtrace. It
 # is refused before it has taken all memory, for want of which other tasks would be killed.
 too_large()
@@ -161,12 +155,12 @@ too_large()
 	was=$(cat $cap)
 	echo 100000000 >$cap
 	forget_log
-	before=$(allocated)
+	before=$(memory_taken)
 	load "$1" aux_pages=1048576 2>/dev/null && unload "$1"
-	taken=$((($(allocated) - before) * 4))
+	taken=$(($(memory_taken) - before))
 	echo "$was" >$cap
-	note "$taken KiB were allocated meanwhile"
-	[ "$taken" -lt "$(awk '/^MemTotal/ { print int($2 / 4) }' /proc/meminfo)" ] || return
+	note "$taken MiB were allocated meanwhile"
+	[ "$taken" -lt "$(awk '/^MemTotal/ { print int($2 / 4096) }' /proc/meminfo)" ] || return
 	! is_loaded "$1" && log | grep -q "$1: no session of kdtl_sched" &&
 		! log | grep -E 'Call Trace|WARNING|allocation failure'
 }

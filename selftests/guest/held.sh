@@ -348,10 +348,14 @@ several()
 
 # ends_aloud MODULE: a module that is unloaded without a session does not wait in silence either.
 # kdtl_answers keeps the table of tasks for some time after the last client, and has to end it.
+#
+# Modules are loaded on another CPU: a worker of that CPU frees what they do not need any more. From
+# 7.3 on it has a lock meanwhile that rmmod waits for.
 ends_aloud()
 {
-	is_loaded "$1" || load "$1" || return
-	[ "$1" != kdtl_answers ] || { load kdtl_sampler && rmmod kdtl_sampler; } || return
+	is_loaded "$1" || on_cpu 0 "$(loading "$1")" || return
+	[ "$1" != kdtl_answers ] ||
+		{ on_cpu 0 "$(loading kdtl_sampler)" && rmmod kdtl_sampler; } || return
 	hold && rcu_waits
 	goes "$1"
 	says_for_what "$1"

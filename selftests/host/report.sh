@@ -723,6 +723,36 @@ escaped()
 	done
 }
 
+# A command that calls itself what tables call others is not taken for them.
+disguised()
+{
+	local name
+
+	recording disguise <<-'END' || return
+		clock 1000000000 1700000000000000000
+		run 1000000000 1 0 0 10 0 web
+		run 1200000000 1 0 0 20 10 YYYYYYYYYYYYYY
+		run 1500000000 1 300000000 0 10 20 web
+		idle 1600000000 1 10
+		clock 3000000000 1700000002000000000
+	END
+	for name in '?' - 'not known' idle interrupts 'the hypervisor'; do
+		python3 - "$work/disguise.data" "$work/disguised.data" "$name" <<-'END' || return
+			import sys
+			data = open(sys.argv[1], "rb").read()
+			name = sys.argv[3].encode().ljust(14, b"\0")
+			open(sys.argv[2], "wb").write(data.replace(b"Y" * 14, name))
+		END
+		kdtl report "$work/disguised.data" | rows | tee "$work/out"
+		name=$(printf '\\x%02x%s' "'$name" "${name:1}")
+		grep -F -e "web (10) 2 300ms 300ms 0ns 300ms 300ms $name 300ms" "$work/out" || return
+		kdtl report --json --by comm "$work/disguised.data" | tee "$work/out"
+		grep -F -e "\"behind\":\"\\$name\"" "$work/out" || return
+		kdtl diff "$work/disguised.data" "$work/disguised.data" | rows | grep -F -e "$name " ||
+			return
+	done
+}
+
 wrong()
 {
 	local status=0
@@ -783,7 +813,7 @@ bars()
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-report.XXXXXX")
 partial "$work"
 
-plan 36
+plan 37
 ok "kdtl builds" builds
 ok "recordings" records
 ok "report says who waited, and behind whom" says_who
@@ -818,6 +848,7 @@ ok "and says whose time that of interrupts is" maps_interrupts
 ok "of tasks, times and CPUs that are asked for" maps_chosen
 ok "and of many CPUs" maps_many
 ok "names do not steer the terminal" escaped
+ok "and are not taken for the idle task, the hypervisor and others" disguised
 ok "wrong options, and questions without an answer, are refused" refused
 ok "a histogram has each wait in its bar" bars
 finish

@@ -133,6 +133,20 @@ void keys_free(struct keys *k)
 	*k = (struct keys){ .by = k->by };
 }
 
+/* Would a command of this name, which tables show without its PID, be taken for something else? */
+static bool means_else(const char *name)
+{
+	static const char *const names[] = {
+		"?", "-", "not known", "idle", "interrupts", "the hypervisor",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (!strcmp(name, names[i]))
+			return true;
+	}
+	return false;
+}
+
 const char *key_text(char to[CELL_TEXT], const struct keys *k, const struct key *key)
 {
 	char name[PRINTABLE(KDTL_CGROUP_LEN)];
@@ -144,6 +158,8 @@ const char *key_text(char to[CELL_TEXT], const struct keys *k, const struct key 
 		snprintf(to, CELL_TEXT, "?");
 	else if ((k->by == BY_TASK || k->by == BY_PROCESS) && key->id < NO_TASK)
 		snprintf(to, CELL_TEXT, "%s (%d)", name, (int)key->id);
+	else if (k->by == BY_COMM && key->id < NO_TASK && means_else(name))
+		snprintf(to, CELL_TEXT, "\\x%02x%s", *name, name + 1);
 	else
 		snprintf(to, CELL_TEXT, "%s", name);
 	return to;

@@ -288,7 +288,7 @@ static const char *cell(char *to, const void *p, int what)
 	case FOR:
 		return row->culprit ? ms(to, row->behind, false) : "-";
 	default:
-		return row->culprit ? printable(to, row->culprit->name, COMM_LEN) : "-";
+		return row->culprit ? key_text(to, &top.comms, row->culprit) : "-";
 	}
 }
 

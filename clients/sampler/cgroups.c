@@ -186,33 +186,8 @@ static void cgroup_free(struct sampler_cgroup *c)
 	kfree(c);
 }
 
-static struct sampler_cgroup *cgroup_new(u64 id, const char *path);
-
-/*
- * The nearest ancestor of @path that is counted, or can be.  Its id is not known, and not needed,
- * before an entry of one of its own tasks comes.
- */
-static struct sampler_cgroup *cgroup_around(const char *path)
-{
-	const char *end = strrchr(path, '/');
-	struct sampler_cgroup *c = NULL;
-	char *around;
-
-	/* A very long path lacks its beginning. */
-	if (path[0] != '/' || !path[1])
-		return NULL;
-	around = kstrndup(path, max_t(size_t, end - path, 1), GFP_KERNEL);
-	if (!around)
-		return NULL;
-	c = cgroups_of_path(around);
-	if (!c)
-		c = cgroups_nr_around < cgroups_max ? cgroup_new(CGROUP_PARENT, around) :
-						      cgroup_around(around);
-	kfree(around);
-	return c;
-}
-
-static struct sampler_cgroup *cgroup_new(u64 id, const char *path)
+/* A cgroup that is in the list, but not inside another one yet. */
+static struct sampler_cgroup *cgroup_alloc(u64 id, const char *path)
 {
 	const size_t size = strlen(path) + 1;
 	struct sampler_cgroup *c;
@@ -229,7 +204,54 @@ static struct sampler_cgroup *cgroup_new(u64 id, const char *path)
 	hash_add(cgroups_by_id, &c->hash, id);
 	list_add_tail(&c->list, &cgroups);
 	cgroup_count(c, 1);
-	c->parent = cgroup_around(c->path);
+	return c;
+}
+
+/*
+ * Find the nearest ancestors of @c that are counted, or can be.  The id of one that is new is not
+ * known, and not needed, before an entry of one of its own tasks comes.  Whoever makes cgroups may
+ * make hundreds, each in the one before, so this does not call itself.  Returns the outermost
+ * cgroup that is new.
+ */
+static struct sampler_cgroup *cgroup_put_inside(struct sampler_cgroup *c)
+{
+	char *around = kstrdup(c->path, GFP_KERNEL), *end;
+	struct sampler_cgroup *parent;
+
+	/* A very long path lacks its beginning. */
+	while (around && around[0] == '/' && around[1]) {
+		end = strrchr(around, '/');
+		end[end == around] = '\0';
+		parent = cgroups_of_path(around);
+		if (parent) {
+			c->parent = parent;
+			break;
+		}
+		if (cgroups_nr_around < cgroups_max)
+			parent = cgroup_alloc(CGROUP_PARENT, around);
+		if (parent) {
+			c->parent = parent;
+			c = parent;
+		}
+	}
+	kfree(around);
+	return c;
+}
+
+static struct sampler_cgroup *cgroup_new(u64 id, const char *path)
+{
+	struct sampler_cgroup *c = cgroup_alloc(id, path), *outer, *at;
+
+	if (!c)
+		return NULL;
+	outer = cgroup_put_inside(c);
+	/* Those around a cgroup begin before it does. */
+	while (outer != c) {
+		for (at = c; at->parent != outer; at = at->parent)
+			;
+		cgroups_calls->new(outer);
+		outer = at;
+	}
 	cgroups_calls->new(c);
 	return c;
 }

@@ -128,7 +128,7 @@ static inline int param_get_uint(char *to, const struct kernel_param *kp)
 #define kvzalloc_node			kzalloc_node
 #define kcalloc_node(n, s, f, i)	calloc(n, s)
 #define __vcalloc(n, s, f)		calloc(n, s)
-#define kstrndup(s, n, f)		strndup(s, n)
+#define kstrdup(s, f)			strdup(s)
 #define kfree(p)			free(p)
 #define kvfree(p)			free(p)
 #define vfree(p)			free(p)

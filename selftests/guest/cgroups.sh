@@ -13,6 +13,7 @@ here=$(dirname "$0")
 
 sampler=/sys/kernel/debug/kdtl_sampler
 root=/tmp/kdtl-cgroups
+tracing=/sys/kernel/tracing
 
 fake()
 {
@@ -321,6 +322,46 @@ takes_one_place()
 		is "$(metric wait_seconds_count other)" ""
 }
 
+# A task sleeps in a cgroup that is inside 118 others, none of which is counted yet, so all begin to
+# be at once. On s390x this took more of the kernel's stack than there is.
+counts_nested()
+{
+	unload kdtl_sampler && load kdtl_sampler pmu=kdtl_fake cgroups=1024 || return
+	path=
+	while [ ${#path} -lt 238 ]; do
+		path=$path/n
+	done
+	mkdir -p "$root$path" && sleeper "${path#/}" || return
+	begin_stack_trace
+	fake task 0 "$pid" 0 10 && is "$(metric wait_seconds_count "$path")" 1 &&
+		is "$(grep -c '^kdtl_cgroup_culprit_seconds_total{cgroup="/n' $sampler/metrics)" 119 &&
+		no_deep_stack && kill "$pid" || return
+	while [ "$path" ]; do
+		until_true rmdir "$root$path" 2>/dev/null || return
+		path=${path%/n}
+	done
+}
+
+# From now on, the kernel keeps the deepest stack, if it can.
+begin_stack_trace()
+{
+	[ -e $tracing/stack_max_size ] || mount -t tracefs none $tracing 2>/dev/null
+	[ -e $tracing/stack_max_size ] || return
+	echo 1 >/proc/sys/kernel/stack_tracer_enabled && echo 0 >$tracing/stack_max_size
+}
+
+# The deepest stack has not many functions of the sampler, as it would if one called itself.
+no_deep_stack()
+{
+	[ -e $tracing/stack_max_size ] || return 0
+	echo 0 >/proc/sys/kernel/stack_tracer_enabled
+	echo "# the deepest stack had $(cat $tracing/stack_max_size) bytes"
+	grep 'cgroup_' $tracing/stack_trace >"$root.stack"
+	[ "$(wc -l <"$root.stack")" -lt 20 ] && return
+	head -n 20 "$root.stack"
+	return 1
+}
+
 can_be_switched_off()
 {
 	unload kdtl_sampler && load kdtl_sampler pmu=kdtl_fake cgroups=0 &&
@@ -506,7 +547,7 @@ echo +cpu >$root/cgroup.subtree_control || skip_all "the controller cpu is in us
 load kdtl_fake_pmu tasks=1 || bail_out "kdtl_fake_pmu does not load"
 load kdtl_fake_drive || bail_out "kdtl_fake_drive does not load"
 
-plan 24
+plan 25
 ok "it loads" load kdtl_sampler pmu=kdtl_fake
 # Let the machine seem to have run for longer than it takes until a cgroup is stale.
 fake later 0 1000
@@ -532,6 +573,7 @@ ok "a culprit has the blame for its time, however many tasks waited" counts_cpu_
 ok "a time counts once for a culprit, however many waits it is in" counts_what_is_new
 ok "no more cgroups than the parameter says are separate" is_capped
 ok "and one that is made again counts once" takes_one_place
+ok "one inside a hundred others" counts_nested
 ok "0: none" can_be_switched_off
 ok "real tasks that wait for each other" real_tasks
 ok "or for many that only yield" blames_yielders

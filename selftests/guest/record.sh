@@ -523,13 +523,19 @@ ring()
 }
 
 # Every wait of a millisecond is an alarm of this watch. There may be no alarm for longer than the
-# ring remembers, so the files may have a gap between them, but they are in order.
+# ring remembers, so the files may have a gap between them, but they are in order. Lines of others
+# that look like alarms are none.
 at_alarms()
 {
 	"$dir/kdtl" record --ring 1 --on-alarm --rotate 2 -o alarm.data 2>alarm.err &
 	set -- $!
 	ktap_pids="$ktap_pids $!"
-	sleep 2
+	for _ in 1 2 3 4; do
+		sleep 0.5
+		echo '<4>kdtl_watch: CPU 0: seems to be one' >/dev/kmsg
+		echo '<4>seems to be one, too;kdtl_watch: CPU 0: or not' >/dev/kmsg
+	done
+	sleep 0.5
 	[ ! -e alarm.data ] && load kdtl_watch threshold_ms=1 || return
 	until_true [ -e alarm.data.2 ]
 	unload kdtl_watch || return

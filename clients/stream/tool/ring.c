@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <unistd.h>
@@ -131,6 +132,18 @@ int ring_open_alarms(void)
 	return fd;
 }
 
+/*
+ * User space may write lines into the log, and words into lines of the kernel.  Only the kernel's
+ * own lines have the facility 0, and only those of the watch begin like that.
+ */
+static bool is_alarm(const char *line)
+{
+	static const char begin[] = ";kdtl_watch: CPU ";
+	const char *text = strchr(line, ';');
+
+	return strtoul(line, NULL, 10) < 8 && text && !strncmp(text, begin, strlen(begin));
+}
+
 bool ring_alarm_came(int fd)
 {
 	bool came = false;
@@ -142,7 +155,7 @@ bool ring_alarm_came(int fd)
 		if (n < 0)
 			continue;
 		line[n] = '\0';
-		came |= !!strstr(line, ";kdtl_watch: CPU ");
+		came |= is_alarm(line);
 	}
 	return came;
 }

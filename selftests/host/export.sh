@@ -327,7 +327,10 @@ names_are_escaped()
 		name_is 'b"half\xed\xa0\x80"' "r'half\xed\xa0\x80'" "r'half\xed\xa0\x80'" &&
 		name_is 'b"\x1b[2J\r\n"' "r'\x1b[2J\x0d\x0a'" "r'\x1b[2J\x0d\x0a'" &&
 		name_is 'b"\xc2\x9b2J\x7f"' "r'\xc2\x9b2J\x7f'" "r'\xc2\x9b2J\x7f'" &&
-		name_is 'b"0123456789abcdef"' "'0123456789abcdef'" "'0123456789abcdef'"
+		name_is 'b"0123456789abcdef"' "'0123456789abcdef'" "'0123456789abcdef'" &&
+		name_is 'b"=1+2"' "'=1+2'" "r'\x3d1+2'" && name_is 'b"+1"' "'+1'" "r'\x2b1'" &&
+		name_is 'b"-1"' "'-1'" "r'\x2d1'" && name_is 'b"@a,\""' "'@a,\"'" "r'\x40a,\"'" &&
+		name_is 'b"1=2"' "'1=2'" "'1=2'"
 }
 
 # beside SOURCE SUFFIX LINE...: makes all.data.SUFFIX, of the same time as all.data.

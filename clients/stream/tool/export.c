@@ -107,12 +107,19 @@ static struct line *find_entries(struct recording *r, const struct filter *f, si
 
 /* ---------------------------------------------------------------------- CSV */
 
-/* RFC 4180 allows printable ASCII only, so names are written as kdtl print shows them. */
+/*
+ * RFC 4180 allows printable ASCII only, so names are written as kdtl print shows them.  Whoever
+ * chose a name must not make a formula of it: a spreadsheet computes what begins with one of these.
+ */
 static void csv_text(FILE *out, const char *text, size_t len)
 {
-	char shown[PRINTABLE(KDTL_CGROUP_LEN)];
+	char shown[PRINTABLE(KDTL_CGROUP_LEN)], first = len ? *text : '\0';
 
 	printable(shown, text, len);
+	if (first && strchr("=+-@", first)) {
+		sprintf(shown, "\\x%02x", first);
+		printable(shown + 4, text + 1, len - 1);
+	}
 	if (!strpbrk(shown, ",\"")) {
 		fputs(shown, out);
 		return;

@@ -909,7 +909,7 @@ spared()
 # No file that export reads, or that is beside one, is overwritten.
 inputs_are_spared()
 {
-	local in=$work/in.data steal=$work/in.data.steal
+	local in=$work/in.data steal=$work/in.data.steal suffix
 
 	cp -- "$work/all.data" "$in" && ln -f -- "$in" "$work/other-name" &&
 		printf '%s\n' 'source kdtl_steal' 'boot 500000000 1700000000000000000' \
@@ -922,7 +922,12 @@ inputs_are_spared()
 		spared "$steal" "$steal" "$in" && spared "$steal" "$work/link" "$in" &&
 		spared "$work/gaps.data" "$work/gaps.data" --steal "$work/gaps.data" "$in" &&
 		spared "$steal" "$steal" --steal "$work/gaps.data" "$in" &&
-		echo "no recording" >"$steal" && spared "$steal" "$steal" "$in"
+		echo "no recording" >"$steal" && spared "$steal" "$steal" "$in" || return
+	for suffix in irq wake; do
+		cp -- "$work/gaps.data" "$in.$suffix" && ln -f -- "$in.$suffix" "$work/other-$suffix" &&
+			spared "$in.$suffix" "$in.$suffix" "$in" &&
+			spared "$in.$suffix" "$work/other-$suffix" "$in" || return
+	done
 }
 
 # A format must be given. After a failure no output is left, and the input is still there.

@@ -237,17 +237,29 @@ static bool is_same_file(const char *in, const char *out)
 	return !stat(out, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* Do not overwrite the recording of stolen time beside the input, even if it is not used. */
+/* Do not overwrite the recordings beside the input, even if they are not used. */
 static void check_out(const struct export_options *o)
 {
+	static const struct {
+		const char	*suffix;
+		const char	*of;
+	} others[] = {
+		{ STEAL_SUFFIX, "stolen time" },
+		{ IRQ_SUFFIX, "interrupts" },
+		{ WAKE_SUFFIX, "wake-ups" },
+	};
 	char beside[4096];
-	const int n = snprintf(beside, sizeof(beside), "%s" STEAL_SUFFIX, o->path);
+	int n;
 
 	if (is_same_file(o->path, o->out))
 		usage_error("export: -o %s: is the recording", o->out);
-	if ((o->steal && is_same_file(o->steal, o->out)) ||
-	    (n < (int)sizeof(beside) && is_same_file(beside, o->out)))
+	if (o->steal && is_same_file(o->steal, o->out))
 		usage_error("export: -o %s: is the recording of stolen time", o->out);
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+		n = snprintf(beside, sizeof(beside), "%s%s", o->path, others[i].suffix);
+		if (n < (int)sizeof(beside) && is_same_file(beside, o->out))
+			usage_error("export: -o %s: is the recording of %s", o->out, others[i].of);
+	}
 }
 
 static FILE *open_out(const struct export_options *o)

@@ -642,7 +642,9 @@ names()
 {
 	inversion && LC_ALL=C sed -i 's/inv_mid/in \x1bmid/g' "$work/data" &&
 		kdtl why --chain --pid 132 "$work/data" | matches -F 'behind in \x1bmid (131)' &&
-		kdtl why --chain --brief --pid 132 -n 1 "$work/data" | matches -F ' behind=in\x20\x1bmid '
+		kdtl why --chain --brief --pid 132 -n 1 "$work/data" | matches -F ' behind=in\x20\x1bmid ' &&
+		inversion && LC_ALL=C sed -i 's/inv_low/a (1),b/g' "$work/data" "$work/data.wake" &&
+		kdtl why --chain --pid 132 "$work/data" | matches -F 'woken by a (1)\x2cb (133), which'
 }
 
 # refused STATUS PATTERN ARGUMENT...: kdtl why --chain ends with STATUS, and says PATTERN.

@@ -232,6 +232,14 @@ words()
 		named '               ' "$(printf '\\x20%.0s' {1..15})"
 }
 
+# Nor does a name make a list blame another task than there is.
+listed()
+{
+	named 'sh (9) 5 s, a' 'sh\x20(9)\x205\x20s,\x20a' &&
+		kdtl why "$work/named.data" | matches -F '    behind sh (9) 5 s\x2c a (2) 1.00 ms' &&
+		kdtl why -a "$work/named.data" | matches -F '  sh (9) 5 s\x2c a (2) '
+}
+
 # last_words NAME ARGUMENT...: prints the fields that older versions did not have, except for zeros.
 # Recordings without one of wake-ups do not tell who could not be preempted: see chain.sh.
 last_words()
@@ -1127,7 +1135,7 @@ not_related()
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-why.XXXXXX")
 partial "$work"
 
-plan 45
+plan 46
 ok "kdtl builds" builds
 ok "recordings are made" records
 ok "the longest waits, and who had the CPU" worst_first
@@ -1139,6 +1147,7 @@ ok "other CPUs that were idle meanwhile" idle_elsewhere
 ok "a line each for scripts" for_scripts
 ok "what a throttled task waited after that" starved
 ok "in which names are words" words
+ok "and a list has no more tasks than there are" listed
 ok "and all that the long answer says" more_words
 ok "the waits at a time of day" at_a_time
 ok "of a process, a name, a cgroup, CPUs, a time; the long ones" filtered

@@ -164,11 +164,7 @@ static void free_rows(struct rows *rows)
 static const char *name_text(char to[TASK_TEXT], const struct sleeps *s, const struct recording *r,
 			     int pid, uint64_t ns)
 {
-	char comm[PRINTABLE(COMM_LEN)];
-
-	printable(comm, sleeps_comm(s, r, pid, ns), COMM_LEN);
-	snprintf(to, TASK_TEXT, "%s (%d)", comm, pid);
-	return to;
+	return listed_text(to, sleeps_comm(s, r, pid, ns), pid);
 }
 
 static const char *lock_text(unsigned int kind)
@@ -272,12 +268,12 @@ static void waited_text(char *to, size_t size, const struct sleeps *s, const str
 			const struct row *row)
 {
 	const struct chain_part *p = &row->p;
-	char comm[PRINTABLE(COMM_LEN)], ns[NS_TEXT];
+	char task[TASK_TEXT], ns[NS_TEXT];
 	int n;
 
 	if (p->by > 0)
-		n = snprintf(to, size, "waited for CPU %u behind %s (%d)", p->cpu,
-			     printable(comm, behind_comm(s, r, p), COMM_LEN), p->by);
+		n = snprintf(to, size, "waited for CPU %u behind %s", p->cpu,
+			     listed_text(task, behind_comm(s, r, p), p->by));
 	else
 		n = snprintf(to, size, "waited for CPU %u, %s", p->cpu,
 			     p->by ? "and it is not known behind whom" : "which was idle");

@@ -611,6 +611,7 @@ int terminal_width(void);
 unsigned int terminal_rows(void);
 const char *task_text(char *to, size_t size, const struct recording *r,
 		      const struct kdtl_entry *e);
+const char *listed_text(char to[TASK_TEXT], const char *comm, int pid);
 const char *path_text(char *to, const struct recording *r, const struct kdtl_task *t);
 void print_path(const char *path, int width);
 const char *word_text(char to[PRINTABLE(KDTL_CGROUP_LEN)], const char *name, size_t len);

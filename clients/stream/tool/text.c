@@ -47,6 +47,20 @@ const char *task_text(char *to, size_t size, const struct recording *r,
 	return to;
 }
 
+/*
+ * "NAME (PID)" in a list, or amid a sentence: with printable(), but a comma is escaped as well,
+ * since a name such as "a (1) 5 s, b" would blame another task.
+ */
+const char *listed_text(char to[TASK_TEXT], const char *comm, int pid)
+{
+	char text[PRINTABLE(COMM_LEN)], *p = to;
+
+	for (const char *c = printable(text, comm, COMM_LEN); *c; c++)
+		p += sprintf(p, *c == ',' ? "\\x%02x" : "%c", *c);
+	sprintf(p, " (%d)", pid);
+	return to;
+}
+
 /* The path of the task's cgroup; @t is NULL if nothing is known of the task. */
 const char *path_text(char *to, const struct recording *r, const struct kdtl_task *t)
 {

@@ -221,15 +221,14 @@ static struct wait *find_waits(const struct recording *r, const struct options *
 }
 
 /* "NAME (PID)", or "softirq NAME" */
-static const char *ran_task_text(char *to, size_t size, const struct ran *ran)
+static const char *ran_task_text(char to[TASK_TEXT], const struct ran *ran)
 {
 	char comm[PRINTABLE(COMM_LEN)];
 
-	if (ran->pid < 0)
-		snprintf(to, size, "%s %s", kdtl_irq_word(ran->pid),
-			 printable(comm, ran->comm, COMM_LEN));
-	else
-		snprintf(to, size, "%s (%d)", printable(comm, ran->comm, COMM_LEN), ran->pid);
+	if (ran->pid >= 0)
+		return listed_text(to, ran->comm, ran->pid);
+	snprintf(to, TASK_TEXT, "%s %s", kdtl_irq_word(ran->pid),
+		 printable(comm, ran->comm, COMM_LEN));
 	return to;
 }
 
@@ -237,7 +236,7 @@ static const char *ran_text(char *to, size_t size, const struct ran *ran)
 {
 	char task[TASK_TEXT], ns[NS_TEXT];
 
-	snprintf(to, size, "%s %s", ran->pid ? ran_task_text(task, sizeof(task), ran) : "idle",
+	snprintf(to, size, "%s %s", ran->pid ? ran_task_text(task, ran) : "idle",
 		 short_ns(ns, ran->ns));
 	return to;
 }
@@ -297,9 +296,9 @@ static void print_all_behind(const struct recording *r, const struct who *w, con
 		printf("%*s%s", INDENT, "", behind);
 		print_ns(ran->ns, false);
 		if (ran->pid < 0)
-			printf("  %s\n", ran_task_text(text, sizeof(text), ran));
+			printf("  %s\n", ran_task_text(text, ran));
 		else if (ran->pid)
-			printf("  %s %s\n", ran_task_text(text, sizeof(text), ran),
+			printf("  %s %s\n", ran_task_text(text, ran),
 			       path_text(path, r, ran->task));
 		else
 			puts("  idle");

@@ -13,6 +13,7 @@
 #include <linux/mm.h>
 #include <linux/printk.h>
 #include <linux/sched/clock.h>
+#include <linux/string_helpers.h>
 #include <linux/timekeeping.h>
 #include <linux/vmalloc.h>
 
@@ -265,12 +266,24 @@ static void table_row(const struct table *t, const struct table_cpu *c, bool tas
 #define TABLE_PATH	64	/* characters of a cgroup's path */
 
 /*
+ * Write a name that somebody chose: it must not add a line to the log, nor another task to a list
+ * of them, in which a comma is between tasks.
+ */
+static int table_escape(char *buf, size_t size, const char *name, size_t len)
+{
+	len = string_escape_mem(name, len, buf, size - 1, ESCAPE_ANY_NP | ESCAPE_APPEND, ",");
+	len = min(len, size - 1);
+	buf[len] = '\0';
+	return len;
+}
+
+/*
  * Name the task with its cgroup, unless that is not known or the root.  The task may have called
  * exec() since its entry, and then has another name than the entry says.
  */
 static void table_culprit(struct table *t, const struct kdtl_ran *ran, char *buf, size_t size)
 {
-	const char *comm = ran->comm;
+	const char *comm = ran->comm, *cut = "";
 	char *path = t->path;
 	struct kdtl_task task;
 	bool known;
@@ -279,15 +292,22 @@ static void table_culprit(struct table *t, const struct kdtl_ran *ran, char *buf
 	known = !kdtl_task_at(t->tasks, ran->pid, ran->time, &task);
 	if (known)
 		comm = task.comm;
-	at = scnprintf(buf, size, "%*pE:%d", (int)strlen(comm), comm, ran->pid);
+	at = table_escape(buf, size, comm, strlen(comm));
+	at += scnprintf(buf + at, size - at, ":%d", ran->pid);
 	if (!known)
 		return;
 	len = kdtl_cgroup_path(t->tasks, task.cgroup, path, sizeof(t->path));
+	if (len <= 1)
+		return;
 	/* Keep the end of the path, where a container's own name is. */
-	if (len > TABLE_PATH)
-		scnprintf(buf + at, size - at, " (...%*pE)", TABLE_PATH, path + len - TABLE_PATH);
-	else if (len > 1)
-		scnprintf(buf + at, size - at, " (%*pE)", len, path);
+	if (len > TABLE_PATH) {
+		cut = "...";
+		path += len - TABLE_PATH;
+		len = TABLE_PATH;
+	}
+	at += scnprintf(buf + at, size - at, " (%s", cut);
+	at += table_escape(buf + at, size - at, path, len);
+	scnprintf(buf + at, size - at, ")");
 }
 
 static int table_add(struct table *t, int at, u64 ticks, const char *who)

@@ -15,6 +15,7 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <linux/string_helpers.h>
 #include <uapi/linux/kdtl_wake.h>
 
 #include "watch.h"
@@ -250,6 +251,18 @@ void watch_task(const char *comm, pid_t pid, u64 time, struct kdtl_task *task)
 	strscpy(task->comm, comm, sizeof(task->comm));
 }
 
+/*
+ * Write a name that somebody chose: it must not add a line to the log, nor another task to a list
+ * of them, in which a comma is between tasks.
+ */
+static int behind_escape(char *text, size_t size, const char *name, size_t len)
+{
+	len = string_escape_mem(name, len, text, size - 1, ESCAPE_ANY_NP | ESCAPE_APPEND, ",");
+	len = min(len, size - 1);
+	text[len] = '\0';
+	return len;
+}
+
 /**
  * watch_name() - name a task and its cgroup, for the log
  * @task: from watch_task()
@@ -266,8 +279,8 @@ void watch_name(const struct kdtl_task *task, char *text, size_t size)
 	int at;
 
 	len = kdtl_cgroup_path(watch_tasks, task->cgroup, path, sizeof(path));
-	/* A task chooses its name, which must not add a line to the log. */
-	at = scnprintf(text, size, "%*pE:%u", (int)strlen(task->comm), task->comm, task->pid);
+	at = behind_escape(text, size, task->comm, strlen(task->comm));
+	at += scnprintf(text + at, size - at, ":%u", task->pid);
 	if (len <= 1)
 		return;
 	/* Keep the end of the path, where a container's own name is. */
@@ -276,7 +289,9 @@ void watch_name(const struct kdtl_task *task, char *text, size_t size)
 		from += len - BEHIND_PATH;
 		len = BEHIND_PATH;
 	}
-	scnprintf(text + at, size - at, " (%s%*pE)", cut, (int)len, from);
+	at += scnprintf(text + at, size - at, " (%s", cut);
+	at += behind_escape(text + at, size - at, from, len);
+	scnprintf(text + at, size - at, ")");
 }
 
 /**

@@ -318,6 +318,28 @@ not_forged()
 		! grep '^[^a-z]*forged' /tmp/forged && ! grep -q "$(printf '[\033\233]')" /tmp/forged
 }
 
+# Two tasks whose name looks like the end of one task in a list and the begin of another one wait for
+# each other. They are named whole, and nobody else is.
+lists_nobody_else()
+{
+	name="$names/sh:9 5 ms, a"
+	printf '#!/bin/sh\nwhile :; do :; done\n' >"$name" && chmod +x "$name" || return
+	background taskset 2 "$name"
+	one=$!
+	background taskset 2 "$name"
+	echo "1 1" >$cpus && until_true named_whole
+	set -- $? $one $!
+	echo "1 $threshold" >$cpus
+	kill "$2" "$3"
+	log | grep 'behind .*sh:9 5 ms' | head -n 3
+	! log | grep 'kdtl_watch: .*sh:9 5 ms, a:' && return "$1"
+}
+
+named_whole()
+{
+	log | grep -q 'behind .*sh:9 5 ms\\054 a:[0-9]* .*[0-9] ms'
+}
+
 # CPU 1 has the watch's timer, and softirqs that wait for ksoftirqd, which does not get the CPU.
 # Before v6.4 no timer of the timer wheel expires meanwhile. A starved host may let that CPU run for
 # too short a time in the hog's four seconds: then try again.
@@ -414,7 +436,7 @@ can_starve 1
 # there.
 taskset -p 1 $$ >/dev/null
 
-plan 35
+plan 36
 forget_log
 ok "a period of 0 is refused" refuses_period 0
 ok "and one without end" refuses_period 4294967295
@@ -477,6 +499,7 @@ if [ $last -gt 2 ] && [ -e "$online" ] && [ -x "${0%/*}/held" ]; then
 else
 	skip "of a CPU that is offline, nobody is to blame" "no fourth CPU that can be taken offline"
 fi
+ok "a list has no more tasks than there are" lists_nobody_else
 ok "no threshold: quiet" none
 echo 0 >$tracing/events/kdtl/enable
 ok "the watch unloads" unload kdtl_watch

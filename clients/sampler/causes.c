@@ -33,6 +33,7 @@ static const unsigned int causes_decay[CAUSES_AVERAGES] = { 1677, 1981, 2034 };
  * @at: time of that entry, or of a later report on a wait that goes on
  * @lost: entries that were lost before it
  * @went: when the CPU last went offline; 0: it has not
+ * @came: when it last came online; 0: it has not
  * @engine: the engine's data about this CPU
  */
 struct causes {
@@ -42,6 +43,7 @@ struct causes {
 	u64			at;
 	u64			lost;
 	u64			went;
+	u64			came;
 	struct pressure_cpu	*engine;
 };
 
@@ -146,17 +148,20 @@ void causes_lost(int cpu, u64 nr)
 }
 
 /**
- * causes_went() - note when a CPU last went offline
+ * causes_moved() - note when a CPU last went offline, and came online
  * @cpu: the CPU, whose new entries are counted next
- * @went: kdtl_aux_info::went
+ * @info: what is known of its area
  *
  * The task that takes a CPU offline seems to have it until it is back.
  *
  * Context: under sampler.lock.
  */
-void causes_went(int cpu, u64 went)
+void causes_moved(int cpu, const struct kdtl_aux_info *info)
 {
-	per_cpu(causes_of_cpu, cpu).went = went;
+	struct causes *of = per_cpu_ptr(&causes_of_cpu, cpu);
+
+	of->went = info->went;
+	of->came = info->came;
 }
 
 static s32 causes_who(const struct sampler_cgroup *c)
@@ -164,12 +169,22 @@ static s32 causes_who(const struct sampler_cgroup *c)
 	return c && !cgroups_is_unknown(c) ? (s32)c->slot : PRESSURE_UNKNOWN;
 }
 
+/*
+ * Was the CPU offline at some time from @of->at until @to?  A wait may be reported after it has
+ * been noted that the CPU goes, but before that has gone; then @of->at is later.
+ */
+static bool causes_offline(const struct causes *of, u64 to)
+{
+	return (of->went && of->went >= of->at && of->went < to) ||
+	       (of->came && of->came > of->at && of->came <= to);
+}
+
 /* The cgroup that had the CPU from @of->at until @to, when the task on it was @pid. */
 static s32 causes_until(const struct causes *of, u64 to, pid_t pid)
 {
 	u64 middle = of->at + (to - of->at) / 2, id;
 
-	if (!of->known || (of->went && of->went >= of->at && of->went < to))
+	if (!of->known || causes_offline(of, to))
 		return PRESSURE_UNKNOWN;
 	if (pid != of->pid && !kdtl_task_exec(cgroups_tasks, of->pid, of->at, pid, to))
 		return PRESSURE_UNKNOWN;

@@ -20,7 +20,7 @@ void causes_new(const struct sampler_cgroup *c);
 void causes_forget(unsigned int slot);
 void causes_settle(void);
 void causes_lost(int cpu, u64 nr);
-void causes_went(int cpu, u64 went);
+void causes_moved(int cpu, const struct kdtl_aux_info *info);
 void causes_add(const struct kdtl_span *span, const struct kdtl_entry *e,
 		struct sampler_cgroup *c);
 void causes_waits(const struct kdtl_waiting *w, u64 lost);

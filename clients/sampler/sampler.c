@@ -103,7 +103,7 @@ static void sampler_span(const struct kdtl_span *span, void *unused)
 	stolen_forget();
 	if (span->lost)
 		causes_lost(span->cpu, span->lost);
-	causes_went(span->cpu, span->info->went);
+	causes_moved(span->cpu, span->info);
 	kdtl_span_for_each_entry(e, span) {
 		waits_count(span->cpu, kdtl_entry_time(e));
 		if (kdtl_entry_is_idle(e)) {

@@ -92,7 +92,7 @@ static void waits_note(const struct kdtl_waiting *w, void *session)
 	cpumask_set_cpu(w->cpu, &waits.cpus);
 	waits.of[waits.nr].is = *w;
 	waits.of[waits.nr++].lost = info.lost;
-	causes_went(w->cpu, info.went);
+	causes_moved(w->cpu, &info);
 }
 
 /**

@@ -9,6 +9,8 @@
  *	cgroups	64 tasks in 32 cgroups, which work and sleep
  *	pods	as cgroups, but each four cgroups are in another one, and all of these in one
  *	none	as pairs, but cgroups are not counted
+ *	offline	measures nothing: a task of a cgroup waits while another one takes the CPU offline; prints
+ *		for how many ns it waited for its own cgroup, and for how many it is not known for whom
  *
  * A dispatch takes some 10 us, so there are 100,000 a second.  A span has as many entries as there
  * are when the reader wakes up.  What the reader had in the caches is gone by then, because tasks
@@ -238,6 +240,39 @@ static __attribute__((noinline)) void count(const struct kdtl_span *span)
 	sampler_span(span, NULL);
 }
 
+static void dispatch(struct kdtl_span *span, unsigned int to, u64 wait)
+{
+	entries[0] = (struct kdtl_entry) {
+		.dispatch_reason = KDTL_DISPATCH_PROD,
+		.preempt_reason = KDTL_PREEMPT_CEDE,
+		.enqueue_to_dispatch_time = htobe32(wait),
+		.timebase = htobe64(now),
+		.fault_addr = htobe64((u64)to << 32 | 1),
+	};
+	span->nr = 1;
+	count(span);
+}
+
+/* A wait is reported after it has been noted that the CPU goes, and before it has gone. */
+static int offline(struct kdtl_span *span)
+{
+	struct kdtl_waiting w = { .pid = 2, .running = 1, .since = now };
+	struct sampler_cgroup *c;
+
+	dispatch(span, 1, 0);
+	info.went = now + NSEC_PER_MSEC;
+	w.until = now + 2 * NSEC_PER_MSEC;
+	causes_moved(0, &info);
+	causes_waits(&w, 0);
+	info.came = now + 999 * NSEC_PER_MSEC;
+	now += NSEC_PER_SEC;
+	dispatch(span, 2, NSEC_PER_SEC);
+	c = cgroups_of_path("/100");
+	printf("%llu %llu\n", (unsigned long long)causes_ns(c, PRESSURE_BY_OWN),
+	       (unsigned long long)causes_ns(c, PRESSURE_BY_UNKNOWN));
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const unsigned int spans = argc > 2 ? strtoul(argv[2], NULL, 10) : 200;
@@ -249,6 +284,8 @@ int main(int argc, char **argv)
 	if (argc > 1)
 		load = argv[1];
 	prepare();
+	if (!strcmp(load, "offline"))
+		return offline(&span);
 	for (n = 0; n < spans; n++) {
 		for (i = 0; i < SPAN; i++)
 			draw_entry(&entries[i]);

@@ -513,7 +513,9 @@ offline_is_nobodys()
 	cat $sampler/pressure >/tmp/pressure
 	note "$(total elsewhere /starved) us elsewhere, by the root $(total elsewhere /) us"
 	[ "$1" -eq 0 ] && [ "$(total elsewhere /starved)" -gt 800000 ] &&
-		[ "$(total elsewhere /)" -gt "$(($(total elsewhere /starved) * 8 / 10))" ]
+		[ "$(total elsewhere /)" -gt "$(($(total elsewhere /starved) * 8 / 10))" ] && return
+	cat /tmp/pressure
+	return 1
 }
 
 # lost CPU: how many of its entries were lost.

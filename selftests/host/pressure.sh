@@ -50,10 +50,18 @@ reader_counts()
 		cat "$work/counted" && [ "$(cut -f 5 "$work/counted")" = $((20 * 2048 * 10000)) ]
 }
 
+# A cgroup does not have the CPU that its task takes offline.
+# shellcheck disable=SC2317
+offline_is_unknown()
+{
+	"$work/reader" offline | tee "$work/offline"
+	[ "$(cat "$work/offline")" = '0 1000000000' ]
+}
+
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-pressure.XXXXXX")
 partial "$work"
 
-plan 8
+plan 9
 ok "it builds without the kernel" build
 ok "300 schedules, with plenty of room: each sum is right to the tick" "$work/plenty" exact 300
 ok "also with more runs than there is room for at a time" \
@@ -65,4 +73,5 @@ ok "with longer ones, none counts twice, and 4 of 100 at most is missing" \
 ok "nor does one with little room" "$work/little" bounded 300
 ok "a group that has gone leaves nothing behind" forgets
 ok "the sampler's reader counts all of a wait, in user space" reader_counts
+ok "also that nobody had a CPU that was offline" offline_is_unknown
 finish

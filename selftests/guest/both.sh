@@ -129,8 +129,9 @@ shares()
 		while (p < n[cpu] && to[cpu, p + 1] <= time)
 			p++
 		at[cpu] = p
-		sum = p < n[cpu] && from[cpu, p + 1] < time ?
-			time - (from[cpu, p + 1] > begin ? from[cpu, p + 1] : begin) : 0
+		sum = 0
+		if (p < n[cpu] && from[cpu, p + 1] < time)
+			sum = time - (from[cpu, p + 1] > begin ? from[cpu, p + 1] : begin)
 		for (; p > 0 && to[cpu, p] > begin; p--)
 			sum += to[cpu, p] - (from[cpu, p] > begin ? from[cpu, p] : begin)
 		said = $column["stolen_ns"]

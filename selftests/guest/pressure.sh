@@ -320,8 +320,9 @@ judge_averages()
 	function judge(key, s,   i, n, p, was, of, is, low, high) {
 		for (i = 0; i < 4; i++) {
 			# Per cent in the time between the inner reads, and between the outer ones.
-			p = i % 2 ? (total[4, key] - total[1, key]) / 1e4 / shortest :
-				(total[3, key] - total[2, key]) / 1e4 / longest
+			p = (total[3, key] - total[2, key]) / 1e4 / longest
+			if (i % 2)
+				p = (total[4, key] - total[1, key]) / 1e4 / shortest
 			was = average[2, key, s] + (i % 2) / 100
 			n = most(1, int((i < 2 ? shortest : longest) / 2))
 			of = p + (was - p) * power(decay[s], n)

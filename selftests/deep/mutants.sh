@@ -62,7 +62,8 @@ prepare()
 		echo "$kbuild" >>"$new/Kbuild" &&
 		sed -i "1i #include \"$tree/selftests/deep/mutants/mutant.h\"" \
 			"$new/clients/stream/tool/kdtl.h" "$new/clients/stream/tool/chain.h" \
-			"$new/clients/recorder/last.h" "$new/core/counters/msgq.h" \
+			"$new/clients/recorder/last.h" "$new/clients/sampler/stats.h" \
+			"$new/core/counters/msgq.h" \
 			"$new/api/answers/engine/"*.h || return
 	sums "$tree" >"$work/old" && sums "$new" >"$work/new" || return
 	comm -23 "$work/old" "$work/new" | cut -d ' ' -f 3- | (cd -- "$tree" && xargs -r rm --)

@@ -283,7 +283,6 @@ void causes_waits(const struct kdtl_waiting *w, u64 lost)
 	c = cgroups_find(w->pid, w->until, &id);
 	if (!c)
 		return;
-	cgroups_see(c, w->until);
 	pressure_waits(&causes_groups, of->engine, c->slot, w->until - w->since - w->held,
 		       w->held);
 	told_note(w);

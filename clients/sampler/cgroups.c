@@ -165,9 +165,9 @@ static const char *cgroup_path(u64 id)
 	return text;
 }
 
+/* Those in the cgroup, which were not seen for as long, go in the same walk of the list. */
 static void cgroup_free(struct sampler_cgroup *c)
 {
-	struct sampler_cgroup *child;
 	unsigned int i;
 
 	cgroup_count(c, -1);
@@ -175,11 +175,6 @@ static void cgroup_free(struct sampler_cgroup *c)
 	cgroups_calls->forget(c->slot);
 	hash_del(&c->hash);
 	list_del(&c->list);
-	/* A parent may go before its children, as all cgroups may go at once. */
-	list_for_each_entry(child, &cgroups, list) {
-		if (child->parent == c)
-			child->parent = c->parent;
-	}
 	windows_free(&c->windows);
 	for (i = 0; i < KDTL_HIST_OCTAVES; i++)
 		kfree(c->hist[i]);
@@ -288,7 +283,7 @@ static struct sampler_cgroup *cgroup_get(u64 id)
 /**
  * cgroups_find() - the counts of a task's cgroup
  * @pid: the task
- * @ticks: when, by the session's time base
+ * @ticks: when, by the session's time base, which is in ns if entries name tasks
  * @id: set to the cgroup's id; 0: not known
  *
  * Context: under sampler.lock, may sleep.
@@ -296,15 +291,20 @@ static struct sampler_cgroup *cgroup_get(u64 id)
  */
 struct sampler_cgroup *cgroups_find(pid_t pid, u64 ticks, u64 *id)
 {
+	u64 counted = CGROUP_UNKNOWN;
+	struct sampler_cgroup *c, *each;
 	struct kdtl_task task;
 
 	*id = 0;
-	if (kdtl_task_at(cgroups_tasks, pid, ticks, &task))
-		return cgroup_get(CGROUP_UNKNOWN);
-	*id = task.cgroup;
+	if (!kdtl_task_at(cgroups_tasks, pid, ticks, &task))
+		counted = *id = task.cgroup;
 	if (*id && cgroups_others[hash_64(*id, CGROUPS_BITS)] == *id)
-		return cgroup_get(CGROUP_OTHER);
-	return cgroup_get(*id);
+		counted = CGROUP_OTHER;
+	c = cgroup_get(counted);
+	/* It is in use, and so are those around it. */
+	for (each = c; each; each = each->parent)
+		each->seen = max(each->seen, ticks);
+	return c;
 }
 
 /**
@@ -317,19 +317,6 @@ struct sampler_cgroup *cgroups_find(pid_t pid, u64 ticks, u64 *id)
 bool cgroups_is_unknown(const struct sampler_cgroup *c)
 {
 	return c->id == CGROUP_UNKNOWN;
-}
-
-/**
- * cgroups_see() - a cgroup is in use, and so are those around it
- * @c: the cgroup
- * @time: when, like sampler_wait::time
- *
- * Context: under sampler.lock.
- */
-void cgroups_see(struct sampler_cgroup *c, u64 time)
-{
-	for (; c; c = c->parent)
-		c->seen = max(c->seen, time);
 }
 
 /* Count a wait in the histogram, whose parts are allocated when they are first used. */
@@ -386,7 +373,6 @@ struct sampler_cgroup *cgroups_add(const struct kdtl_entry *e,
 	c = cgroups_find(kdtl_entry_pid(e), kdtl_entry_time(e), &id);
 	if (!c)
 		return NULL;
-	cgroups_see(c, wait->time);
 	stats_count(&c->counts, wait);
 	if (stats_in_hist(wait))
 		cgroup_hist(c, wait);

@@ -25,7 +25,7 @@ enum {
  * @hash: by @id
  * @list: in cgroups
  * @id: its id, or that of the latest one with this path
- * @seen: time of the last dispatch in it or below it, like sampler_wait::time
+ * @seen: when a task of it, or of one below it, last waited or had a CPU, like sampler_wait::time
  * @order: for the view that is printed: a sort key, or the longest wait
  * @slot: its place in cgroups_by_slot, and its number in the engine of pressure
  * @parent: the nearest cgroup around it that is counted; NULL: none
@@ -77,7 +77,6 @@ unsigned int cgroups_slots(void);
 struct sampler_cgroup *cgroups_of_path(const char *path);
 struct sampler_cgroup *cgroups_find(pid_t pid, u64 ticks, u64 *id);
 bool cgroups_is_unknown(const struct sampler_cgroup *c);
-void cgroups_see(struct sampler_cgroup *c, u64 time);
 struct sampler_cgroup *cgroups_add(const struct kdtl_entry *e,
 				   const struct sampler_wait *wait);
 void cgroups_stats(const struct sampler_cgroup *c, struct sampler_stats *st);

@@ -23,7 +23,7 @@ fake()
 # sleeper CGROUP: starts a task that sleeps there; $pid is its pid.
 sleeper()
 {
-	[ -d "$root/$1" ] || mkdir "$root/$1" || return
+	mkdir -p "$root/$1" || return
 	background sleep 100000
 	pid=$!
 	echo "$pid" >"$root/$1/cgroup.procs"
@@ -248,13 +248,28 @@ quotes()
 		grep -q -F '/a"b\c\xff' $sampler/cgroups
 }
 
-# The root is in use as long as a cgroup in it is.
+# The root is in use as long as a cgroup in it is. A cgroup that first had a row for the sake of
+# another one goes completely: if it comes again, it has a row again.
 goes_when_stale()
 {
+	sleeper around/one && fake task 0 "$pid" 0 0 && sleeper around && around=$pid &&
+		fake task 0 "$around" 0 0 && sleeper later/one && fake task 0 "$pid" 0 0 &&
+		is "$(metric wait_seconds_count /around)" 1 || return
 	fake later 0 150 && fake task 0 "$web" 0 0 && fake later 0 200 &&
 		is "$(metric wait_seconds_count /web)" 7 &&
 		is "$(metric wait_seconds_count /hog)" "" && [ -n "$(cause own /)" ] &&
-		is "$(grep -c 'kdtl_cgroup_wait_seconds_count{' $sampler/metrics)" 1
+		is "$(grep -c 'kdtl_cgroup_wait_seconds_count{' $sampler/metrics)" 1 &&
+		fake task 0 "$around" 0 0 && is "$(metric wait_seconds_count /around)" 1
+}
+
+# A cgroup that is known only because its task had the CPU is in use, too.
+culprit_stays()
+{
+	fake task 0 "$around" 0 0 && sleeper away && echo "$around" >$root/away/cgroup.procs &&
+		fake later 0 2 && fake task 0 "$web" "$around" 1000 &&
+		is "$(metric culprit_seconds_total /away)" 1.000000000 &&
+		fake later 0 2 && fake task 0 "$web" "$web" 0 &&
+		is "$(metric culprit_seconds_total /away)" 1.000000000
 }
 
 # An interrupt or the hypervisor kept the idle CPU from the task, so no cgroup is blamed.
@@ -309,17 +324,20 @@ is_capped()
 		is "$(metric wait_seconds_count other)" 1
 }
 
-# A cgroup that is made again and again, as a service's is, takes the place of one.
+# A cgroup that is made again and again, as a service's is, takes the place of one. Of those around
+# them, the nearest have rows, but no more than the parameter says.
 takes_one_place()
 {
 	unload kdtl_sampler && load kdtl_sampler pmu=kdtl_fake cgroups=2 || return
 	for _ in 1 2 3; do
-		sleeper anew && fake task 0 "$pid" 0 10 && kill "$pid" &&
-			until_true rmdir $root/anew || return
+		sleeper a/b/c/anew && fake task 0 "$pid" 0 10 && kill "$pid" &&
+			until_true rmdir $root/a/b/c/anew || return
 	done
-	fake task 0 "$web" 0 10 && is "$(metric wait_seconds_count /anew)" 3 &&
+	fake task 0 "$web" 0 10 && is "$(metric wait_seconds_count /a/b/c/anew)" 3 &&
 		is "$(metric wait_seconds_count /web)" 1 &&
-		is "$(metric wait_seconds_count other)" ""
+		is "$(metric wait_seconds_count other)" "" &&
+		[ -n "$(cause own /a/b/c)" ] && [ -n "$(cause own /a/b)" ] &&
+		is "$(cause own /a)$(cause own /)" ""
 }
 
 # A task sleeps in a cgroup that is inside 118 others, none of which is counted yet, so all begin to
@@ -547,7 +565,7 @@ echo +cpu >$root/cgroup.subtree_control || skip_all "the controller cpu is in us
 load kdtl_fake_pmu tasks=1 || bail_out "kdtl_fake_pmu does not load"
 load kdtl_fake_drive || bail_out "kdtl_fake_drive does not load"
 
-plan 25
+plan 26
 ok "it loads" load kdtl_sampler pmu=kdtl_fake
 # Let the machine seem to have run for longer than it takes until a cgroup is stale.
 fake later 0 1000
@@ -567,6 +585,7 @@ ok "the longest wait goes after a minute" falls
 ok "a cgroup that is made again is no second one" made_again
 ok "a path with bytes that Prometheus would not read" quotes
 ok "a stale cgroup goes" goes_when_stale
+ok "a culprit stays, even if none of its tasks waits" culprit_stays
 ok "it blames nobody for the time of an idle CPU" blames_nobody_for_idle
 ok "reset forgets" reset_forgets
 ok "a culprit has the blame for its time, however many tasks waited" counts_cpu_once

@@ -177,6 +177,27 @@ static void kdtl_cgroup_add(u64 id, const char *path)
 		pr_warn("more than %u cgroups: the paths of some are not known\n", cgroups.nr);
 }
 
+/* Keep the path until its memory is needed. */
+static void kdtl_cgroup_gone(u64 id)
+{
+	struct kdtl_cgroup *c;
+	unsigned long flags;
+	u32 i;
+
+	kdtl_seqtry_write(&cgroups.lock, &flags);
+	c = kdtl_cgroup_find(id);
+	if (c) {
+		i = c - cgroups.all;
+		c->next = KDTL_NO_CGROUP;
+		if (cgroups.gone_first == KDTL_NO_CGROUP)
+			cgroups.gone_first = i;
+		else
+			cgroups.all[cgroups.gone_last].next = i;
+		cgroups.gone_last = i;
+	}
+	kdtl_seqtry_written(&cgroups.lock, flags);
+}
+
 static bool kdtl_cgroup_is_ours(const struct cgroup *cgrp)
 {
 	return cgrp->root == kdtl_cgroup_root();
@@ -191,24 +212,8 @@ static void kdtl_cgroup_made(void *data, struct cgroup *cgrp, const char *path)
 
 static void kdtl_cgroup_removed(void *data, struct cgroup *cgrp, const char *path)
 {
-	struct kdtl_cgroup *c;
-	unsigned long flags;
-	u32 i;
-
-	if (!kdtl_cgroup_is_ours(cgrp))
-		return;
-	kdtl_seqtry_write(&cgroups.lock, &flags);
-	c = kdtl_cgroup_find(cgroup_id(cgrp));
-	if (c) {
-		i = c - cgroups.all;
-		c->next = KDTL_NO_CGROUP;
-		if (cgroups.gone_first == KDTL_NO_CGROUP)
-			cgroups.gone_first = i;
-		else
-			cgroups.all[cgroups.gone_last].next = i;
-		cgroups.gone_last = i;
-	}
-	kdtl_seqtry_written(&cgroups.lock, flags);
+	if (kdtl_cgroup_is_ours(cgrp))
+		kdtl_cgroup_gone(cgroup_id(cgrp));
 }
 
 static struct kdtl_probe kdtl_cgroup_probes[] = {

@@ -406,6 +406,122 @@ static void tasks_rcu(struct kunit *test)
 	KUNIT_EXPECT_LE(test, tasks_most_in_rcu, 64U);
 }
 
+/* The copy's table has, of these ids, all but those from @from to @to. */
+static void tasks_paths(struct kunit *test, u64 last, u64 from, u64 to)
+{
+	char path[KDTL_PATH_LEN], want[32];
+	unsigned int wrong = 0;
+	ssize_t len;
+	u64 id;
+
+	for (id = 1; id <= last; id++) {
+		len = kdtl_cgroups_path(id, path, sizeof(path));
+		snprintf(want, sizeof(want), "/%llu", id);
+		wrong += id >= from && id <= to ? len != -ENOENT : len < 0 || strcmp(path, want);
+	}
+	KUNIT_EXPECT_EQ_MSG(test, wrong, 0U, "of %llu paths, without %llu to %llu", last, from, to);
+}
+
+/* Adds cgroups to the copy's table up to this one, and returns its id. */
+static u64 tasks_add(u64 from, u64 to)
+{
+	char path[32];
+	u64 id;
+
+	for (id = from; id <= to; id++) {
+		snprintf(path, sizeof(path), "/%llu", id);
+		kdtl_cgroup_add(id, path);
+	}
+	return to;
+}
+
+/*
+ * The path of a cgroup that has gone stays until there is no other room, and those that went first
+ * are dropped first.
+ */
+static void tasks_cgroups(struct kunit *test)
+{
+	char path[2 * KDTL_PATH_LEN], got[KDTL_PATH_LEN];
+	u64 id, last, first;
+
+	if (kdtl_cgroups_alloc()) {
+		kdtl_cgroups_free();
+		KUNIT_FAIL(test, "no memory");
+		return;
+	}
+	last = tasks_add(1, cgroups.nr);
+	tasks_paths(test, last, 0, 0);
+	/* These are before older ones in most chains, which must stay. */
+	first = cgroups.nr - 20;
+	/* Twice, because the second time the list of those that have gone was empty before. */
+	for (id = first; id < first + 10; id += 5) {
+		kdtl_cgroup_gone(id);
+		kdtl_cgroup_gone(id + 1);
+		kdtl_cgroup_gone(id + 2);
+		tasks_paths(test, last, first, id - 1);
+		last = tasks_add(last + 1, last + 1);
+		tasks_paths(test, last, first, id);
+		last = tasks_add(last + 1, last + 2);
+		tasks_paths(test, last, first, id + 2);
+		kdtl_cgroup_gone(id + 3);
+		kdtl_cgroup_gone(id + 4);
+		last = tasks_add(last + 1, last + 2);
+		tasks_paths(test, last, first, id + 4);
+	}
+	KUNIT_EXPECT_EQ(test, cgroups.dropped, 0ULL);
+	kdtl_cgroup_add(last + 1, "/new");
+	KUNIT_EXPECT_EQ(test, cgroups.dropped, 1ULL);
+	KUNIT_EXPECT_EQ(test, kdtl_cgroups_path(last + 1, got, sizeof(got)), -ENOENT);
+
+	/* A cgroup that is renamed keeps its place; of a path that is too long the end is kept. */
+	memset(path, 'x', sizeof(path));
+	path[sizeof(path) - 1] = '\0';
+	kdtl_cgroup_add(last, path + KDTL_PATH_LEN);
+	KUNIT_EXPECT_EQ(test, kdtl_cgroups_path(last, got, sizeof(got)), KDTL_PATH_LEN - 1);
+	KUNIT_EXPECT_EQ(test, strcmp(got, path + KDTL_PATH_LEN), 0);
+	path[sizeof(path) - 2] = 'y';
+	kdtl_cgroup_add(last, path + KDTL_PATH_LEN - 1);
+	KUNIT_EXPECT_EQ(test, kdtl_cgroups_path(last, got, sizeof(got)), KDTL_PATH_LEN - 1);
+	KUNIT_EXPECT_EQ(test, strncmp(got, "...x", 4), 0);
+	KUNIT_EXPECT_EQ(test, got[KDTL_PATH_LEN - 2], 'y');
+	KUNIT_EXPECT_EQ(test, cgroups.dropped, 1ULL);
+	kdtl_cgroups_free();
+}
+
+/* Cgroups of other hierarchies have the same ids. */
+static void tasks_hierarchies(struct kunit *test)
+{
+	struct cgroup *cgrp = kzalloc(sizeof(*cgrp), GFP_KERNEL);
+	struct kernfs_node kn = { .id = 7 };
+	char path[32] = "";
+	u64 last;
+
+	if (!cgrp || kdtl_cgroups_alloc()) {
+		kdtl_cgroups_free();
+		kfree(cgrp);
+		KUNIT_FAIL(test, "no memory");
+		return;
+	}
+	cgrp->kn = &kn;
+	last = tasks_add(1, cgroups.nr);
+	kdtl_cgroup_made(NULL, cgrp, "/other");
+	kdtl_cgroup_removed(NULL, cgrp, "/other");
+	kdtl_cgroup_add(last + 1, "/new");
+	tasks_paths(test, last, 0, 0);
+	KUNIT_EXPECT_EQ(test, cgroups.dropped, 1ULL);
+
+	cgrp->root = kdtl_cgroup_root();
+	kdtl_cgroup_made(NULL, cgrp, "/ours");
+	KUNIT_EXPECT_EQ(test, kdtl_cgroups_path(kn.id, path, sizeof(path)), 5);
+	KUNIT_EXPECT_EQ(test, strcmp(path, "/ours"), 0);
+	kdtl_cgroup_removed(NULL, cgrp, "/ours");
+	tasks_add(last + 1, last + 1);
+	tasks_paths(test, last + 1, kn.id, kn.id);
+	KUNIT_EXPECT_EQ(test, cgroups.dropped, 1ULL);
+	kdtl_cgroups_free();
+	kfree(cgrp);
+}
+
 /* The cgroups may be left from an earlier run. */
 static const char tasks_script[] =
 	"rmdir %s/kdtl_there %s/kdtl_else 2>/dev/null\n"
@@ -756,6 +872,8 @@ static struct kunit_case tasks_cases[] = {
 	KUNIT_CASE(tasks_renamed),
 	KUNIT_CASE(tasks_shell),
 	KUNIT_CASE(tasks_rcu),
+	KUNIT_CASE(tasks_cgroups),
+	KUNIT_CASE(tasks_hierarchies),
 	KUNIT_CASE(tasks_bounded),
 	KUNIT_CASE(tasks_anywhere),
 	KUNIT_CASE(tasks_full),

@@ -4,7 +4,8 @@
  *
  * A machine may have thousands of cgroups, and each that is counted separately takes
  * memory here and time series in Prometheus. So their number is limited: the others are
- * counted as one, and a cgroup without a dispatch for a while makes room.
+ * counted as one, and a cgroup makes room when its tasks were not dispatched, and kept nobody
+ * waiting, for a while.
  */
 #define pr_fmt(fmt) "kdtl_sampler: " fmt
 

@@ -91,6 +91,7 @@ counts()
 		is "$(metric wait_seconds /web ',quantile="0.99"')" 1.000000000 &&
 		is "$(metric throttled_total /web)" 1 &&
 		is "$(metric throttled_seconds_total /web)" 3.000000000 &&
+		is "$(cause elsewhere /web)" 0.000000000 &&
 		is "$(metric throttled_total /hog)" 0 &&
 		is "$(metric wait_seconds_count /hog)" 1
 }

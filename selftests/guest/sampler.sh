@@ -450,11 +450,18 @@ refuses_to_load()
 	dmesg | tail -n 8 | grep -q "$2"
 }
 
+# refuses_steal PARAMETER: with it the sampler would not know from whom the hypervisor took a CPU.
+refuses_steal()
+{
+	! load kdtl_sampler steal=nothing "$1" 2>/dev/null || { unload kdtl_sampler; return 1; }
+	dmesg | tail -n 8 | grep -q 'steal=nothing needs pmu=kdtl_sched, share=100 and cgroups'
+}
+
 need kdtl kdtl_sched
 have_module kdtl_sampler || skip_all "no module kdtl_sampler"
 [ -e /proc/schedstat ] || skip_all "no /proc/schedstat: CONFIG_SCHEDSTATS"
 
-plan 38
+plan 40
 ok "an unknown source is refused" \
 	refuses_to_load pmu=nothing 'no PMU "nothing"'
 ok "pages that are no power of two are refused" \
@@ -462,6 +469,8 @@ ok "pages that are no power of two are refused" \
 ok "a period of 0 is refused" refuses_to_load period_ms=0 "period_ms"
 ok "a share of nothing is refused" refuses_to_load share=0 "share"
 ok "and so is a share of more than 100 %" refuses_to_load share=101 "share"
+ok "steal= with a share of less is refused" refuses_steal share=99
+ok "and so it is without cgroups" refuses_steal cgroups=0
 ok "it loads" load kdtl_sampler pmu=kdtl_sched
 ok "a period of 0 is refused when it runs" refuses_period 0
 ok "and so is a period of more than an hour" refuses_period 3600001

@@ -168,7 +168,8 @@ mount_cgroups $root || skip_all "no cgroups with the controller cpu"
 mkdir $root/web $root/hog $root/quiet
 
 plan 13
-ok "the sampler loads" load kdtl_sampler pmu=kdtl_sched
+# Without a trigger it would look once in an hour.
+ok "the sampler loads" load kdtl_sampler pmu=kdtl_sched period_ms=3600000
 loop hog 1
 loop web 1
 web=$pid

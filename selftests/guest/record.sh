@@ -307,6 +307,13 @@ marks_fit()
 	return 1
 }
 
+# losses FILE: how many entries were lost, in hex, of each loss, which is a chunk of type 9.
+losses()
+{
+	hexdump -v -e '8/1 "%02x" "\n"' "$1" | sed -n '/^0000000900000020$/{n;n;n;n;p}'
+}
+
+# A loss of no entries would say that the CPU went and came more often.
 cpu_is_marked()
 {
 	"$dir/kdtl" record -q -i -o moves.data &
@@ -315,11 +322,11 @@ cpu_is_marked()
 	set -- $? "$1"
 	kill -INT "$2"
 	wait "$2"
-	is "$1" 0 && marks_fit moves.data moves.log
+	is "$1" 0 && marks_fit moves.data moves.log && ! losses moves.data | grep -x 0000000000000000
 }
 
 # If kdtl gets no CPU while a CPU goes and comes several times, it knows the last times only, and that
-# there were others: of the time before them it has a loss of no entries, a chunk of type 9.
+# there were others: of the time before them it has a loss of no entries.
 cpu_is_missed()
 {
 	"$dir/kdtl" record -q -i -o missed.data &
@@ -330,10 +337,7 @@ cpu_is_missed()
 	kill -CONT "$2"
 	kill -INT "$2"
 	wait "$2"
-	is "$1" 0 && marks_fit missed.data missed.log || return
-	losses=$(hexdump -v -e '8/1 "%02x" "\n"' missed.data |
-		sed -n '/^0000000900000020$/{n;n;n;n;p}')
-	is "$losses" 0000000000000000
+	is "$1" 0 && marks_fit missed.data missed.log && is "$(losses missed.data)" 0000000000000000
 }
 
 # marks FILE: the marks of the last CPU, one after the other.

@@ -175,36 +175,6 @@ static int recorder_keep_tasks(void)
 	return 0;
 }
 
-static int recorder_begin(void)
-{
-	const struct kdtl_session_attr attr = {
-		.pmu		= pmu,
-		.place		= reserved_place(),
-		.aux_pages	= aux_pages,
-		.mask		= raw_bytes ? 0 : KDTL_MASK_ALL | KDTL_MASK_IDLE,
-		.config		= config,
-		.flags		= KDTL_SESSION_OVERWRITE | (raw_bytes ? KDTL_SESSION_RAW : 0),
-	};
-	int err;
-
-	session = kdtl_session_create(&attr);
-	if (IS_ERR(session))
-		return PTR_ERR(session);
-	err = recorder_keep_tasks();
-	if (!err)
-		err = kdtl_load(session, NULL);
-	if (!err)
-		err = reserved_begin(session);
-	if (!err)
-		err = kdtl_start(session);
-	if (err) {
-		reserved_end();
-		kdtl_session_close(session);
-		kdtl_tasks_close(tasks);
-	}
-	return err;
-}
-
 static int recorder_alloc(void)
 {
 	if (raw_bytes)
@@ -223,7 +193,36 @@ static void recorder_end(void)
 	bytes_free(&live_bytes);
 	table_free(&panic_table);
 	table_free(&live_table);
-	reserved_close();
+}
+
+static int recorder_begin(void)
+{
+	const struct kdtl_session_attr attr = {
+		.pmu		= pmu,
+		.place		= reserved_place(),
+		.aux_pages	= aux_pages,
+		.mask		= raw_bytes ? 0 : KDTL_MASK_ALL | KDTL_MASK_IDLE,
+		.config		= config,
+		.flags		= KDTL_SESSION_OVERWRITE | (raw_bytes ? KDTL_SESSION_RAW : 0),
+	};
+	int err;
+
+	session = kdtl_session_create(&attr);
+	if (IS_ERR(session))
+		return PTR_ERR(session);
+	err = recorder_keep_tasks();
+	if (!err)
+		err = recorder_alloc();
+	if (!err)
+		err = kdtl_load(session, NULL);
+	/* This overwrites what the last boot left, so what is likely to fail comes before it. */
+	if (!err)
+		err = reserved_begin(session);
+	if (!err)
+		err = kdtl_start(session);
+	if (err)
+		recorder_end();
+	return err;
 }
 
 static int __init recorder_init(void)
@@ -246,11 +245,6 @@ static int __init recorder_init(void)
 		pr_err("no session of %s (%d)\n", pmu, err);
 		goto close;
 	}
-	err = recorder_alloc();
-	if (err) {
-		recorder_end();
-		return err;
-	}
 	recorder_hook();
 	reserved_show(debug_dir, lines, ms);
 	return 0;
@@ -264,6 +258,7 @@ static void __exit recorder_exit(void)
 {
 	recorder_unhook();
 	recorder_end();
+	reserved_close();
 }
 
 /* When built in, this must come after the sources, which are device_initcalls. */

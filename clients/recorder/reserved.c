@@ -235,7 +235,6 @@ int reserved_open(unsigned int aux_pages)
 	}
 	if (why)
 		pr_info("nothing of an earlier boot in reserved memory: %s\n", why);
-	memset(reserved.page, 0, reserved.size);
 	reserved.place.pages = reserved.pages + 1;
 	reserved.place.nr = nr_cpu_ids * aux_pages;
 	reserved.place.write_combine = mem_wc;
@@ -256,6 +255,9 @@ const struct kdtl_place *reserved_place(void)
 /**
  * reserved_begin() - write the header, so that the next boot can read what follows
  * @s: the session, which is not started yet
+ *
+ * Before this, the memory has what the last boot left there: whoever could not load the recorder
+ * can try again.
  *
  * Context: may sleep.
  * Return: 0 or a negative error.
@@ -278,6 +280,7 @@ int reserved_begin(struct kdtl_session *s)
 	err = kdtl_aux_info(s, -1, &info) ?: kdtl_timebase_sync(s, &reserved.timebase);
 	if (err)
 		return err;
+	memset(reserved.page, 0, reserved.size);
 	head.flags = info.tasks ? LAST_TASKS : 0;
 	head.tb_freq = info.tb_freq;
 	head.tb_boot = info.tb_boot;
@@ -293,13 +296,13 @@ int reserved_begin(struct kdtl_session *s)
 }
 
 /**
- * reserved_end() - write no more clocks, and leave nothing for the next boot
+ * reserved_end() - undo reserved_begin(), if that was done, and leave nothing for the next boot
  *
  * Context: may sleep, before the session is closed.
  */
 void reserved_end(void)
 {
-	if (!reserved.page)
+	if (!reserved.session)
 		return;
 	cancel_delayed_work_sync(&reserved_work);
 	memset(reserved.page, 0, sizeof(*reserved.page));

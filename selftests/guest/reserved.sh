@@ -23,10 +23,11 @@ grep -q '^ *30000000-300fffff : [Rr]eserved' /proc/iomem || skip_all "no memmap=
 need kdtl kdtl_answers kdtl_sched
 need_modules kdtl_recorder kdtl_spoil
 
+# records [PARAMETER=VALUE]
 records()
 {
 	$(loading kdtl_recorder) mem_address=$address mem_size=$size \
-		lines=10 ms=20000
+		lines=10 ms=20000 "$@"
 }
 
 # keeps: kdtl_spoil has a copy of what the recorder has written there, about each CPU.
@@ -58,6 +59,19 @@ finds_all()
 	[ "$("$here/kdtl" print "$tmp/last" | grep -c -v '^#')" -gt 10 ]
 }
 
+# Whoever has mistyped a parameter, or has loaded no source yet, can try again.
+leaves_all()
+{
+	put 0
+	for wrong in aux_pages=3 config=1 pmu=no_such; do
+		! records $wrong 2>/dev/null || { rmmod kdtl_recorder; return 1; }
+	done
+	records || return
+	[ -e $last ]
+	was=$?
+	rmmod kdtl_recorder && return $was
+}
+
 spoiled()
 {
 	opened=0
@@ -84,9 +98,10 @@ no_report()
 	! dmesg | grep -E 'KASAN|UBSAN|BUG|WARNING'
 }
 
-plan 4
+plan 5
 ok "a copy is kept of what the recorder has written" keeps
 ok "with the copy put back, the next recorder finds it" finds_all
+ok "a recorder that does not load leaves it there" leaves_all
 ok "a spoiled copy is read as far as it makes sense" spoiled
 ok "and nothing was reported" no_report
 finish

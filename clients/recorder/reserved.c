@@ -88,6 +88,13 @@ static int reserved_find(void)
 	}
 	reserved.start = mem_address;
 	reserved.size = mem_size;
+	/* Nor may it be cut off where addresses have 32 bits, or end before it begins. */
+	if (!mem_address || !mem_size || reserved.start != mem_address ||
+	    reserved.size != mem_size || mem_address + mem_size < mem_address) {
+		pr_err("mem_address=%#llx mem_size=%#llx: must both be set, to memory that the machine can have\n",
+		       mem_address, mem_size);
+		return -EINVAL;
+	}
 	reserved.region = request_mem_region(reserved.start, reserved.size, "kdtl_recorder");
 	if (!reserved.region) {
 		pr_err("mem_address=%#llx mem_size=%#llx: is in use: reserve it, on x86 with memmap=%lluK$%#llx\n",

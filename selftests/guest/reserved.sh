@@ -72,6 +72,14 @@ leaves_all()
 	rmmod kdtl_recorder && return $was
 }
 
+# refused ADDRESS SIZE: the log says that this is no memory, and not that it is in use.
+refused()
+{
+	forget_log
+	! $(loading kdtl_recorder) mem_address="$1" mem_size="$2" 2>/dev/null &&
+		log | grep -q 'kdtl_recorder: mem_address=.*: must both be set'
+}
+
 spoiled()
 {
 	opened=0
@@ -98,7 +106,9 @@ no_report()
 	! dmesg | grep -E 'KASAN|UBSAN|BUG|WARNING'
 }
 
-plan 5
+plan 6
+ok "memory without an address, a size or an end is refused" \
+	eval "refused 0 $size && refused $address 0 && refused $address 0xffffffffffffffff"
 ok "a copy is kept of what the recorder has written" keeps
 ok "with the copy put back, the next recorder finds it" finds_all
 ok "a recorder that does not load leaves it there" leaves_all

@@ -12,9 +12,6 @@
 #define KDTL_SESSION_FLAGS	(KDTL_SESSION_OVERWRITE | KDTL_SESSION_PAUSE |	\
 				 KDTL_SESSION_NO_AUX | KDTL_SESSION_RAW)
 
-/* 4 GiB with pages of 4 KiB, about as far as a watermark of 32 bits reaches. */
-#define KDTL_MAX_PAGES		(1U << 20)
-
 static bool kdtl_pages_valid(const char *owner, const char *what, unsigned int nr)
 {
 	if (!nr || (is_power_of_2(nr) && nr <= KDTL_MAX_PAGES))

@@ -33,9 +33,9 @@ MODULE_PARM_DESC(aux_pages, "pages per CPU of files that name no number, a power
  */
 bool stream_defaults_valid(void)
 {
-	if (is_power_of_2(aux_pages))
+	if (is_power_of_2(aux_pages) && aux_pages <= KDTL_MAX_PAGES)
 		return true;
-	pr_warn("aux_pages=%u: must be a power of two\n", aux_pages);
+	pr_warn("aux_pages=%u: must be a power of two up to %u\n", aux_pages, KDTL_MAX_PAGES);
 	return false;
 }
 

@@ -57,6 +57,9 @@ struct kdtl_place;	/* <linux/kdtl_verbs.h> */
 /* AUX pages per CPU of a session that names no number: 256 KiB. */
 #define KDTL_DEFAULT_AUX_PAGES	(SZ_256K / PAGE_SIZE)
 
+/* 4 GiB with pages of 4 KiB, about as far as a watermark of 32 bits reaches. */
+#define KDTL_MAX_PAGES		1048576U
+
 /* kdtl_session_attr::flags */
 #define KDTL_SESSION_OVERWRITE	0x1	/* keep the newest entries, see kdtl_aux_snapshot() */
 #define KDTL_SESSION_PAUSE	0x2	/* an overflow that notifies pauses the CPU */

@@ -94,8 +94,10 @@ static int __init overload_init(void)
 {
 	int err;
 
-	if (!wait_ms)
+	if (!wait_ms) {
+		pr_err("wait_ms=0: must be above 0\n");
 		return -EINVAL;
+	}
 	err = overload_begin();
 	if (err)
 		return err;

@@ -183,6 +183,12 @@ alarmed()
 		awk '$1 >= 100 { n++ } END { print n + 0 }')" -ge "$2" ]
 }
 
+overload_refuses()
+{
+	! load kdtl_overload wait_ms=0 2>/dev/null &&
+		log | grep -q 'kdtl_overload: wait_ms=0: must be above 0'
+}
+
 # Three tasks want CPU 1, so two of them wait all the time, and their waits add up to 300 ms after
 # 150 ms or more. After each alarm the count begins anew. If the host keeps the machine, one task
 # alone may have waited as long when it gets the CPU, so an alarm may come sooner.
@@ -366,7 +372,7 @@ perf_agrees()
 need kdtl kdtl_sched
 have_module kdtl_top || skip_all "no examples: CONFIG_KDTL_EXAMPLES"
 
-plan 22
+plan 23
 ok "top: it loads" load kdtl_top
 ok "top: dispatches and waits are those of schedstat" top_agrees
 if [ "$(nproc)" -gt 1 ]; then
@@ -384,6 +390,7 @@ ok "inorder: in pieces" inorder_in_pieces
 ok "inorder: one reader at a time" inorder_one_reader
 ok "inorder: it unloads" unload kdtl_inorder
 ok "gaps: what was read and what is missing is all there was" gaps
+ok "overload: no alarm without a wait" overload_refuses
 ok "overload: alarms" load kdtl_overload wait_ms=300 pause_ms=100
 ok "overload: a busy CPU, again and again" overload
 ok "overload: it unloads" unload kdtl_overload

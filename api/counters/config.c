@@ -59,8 +59,8 @@ static const struct kdtl_vector_verb kdtl_config_write_verb = {
  * Return:
  * * 0, also if @nr is 0
  * * -EBUSY: the session is started or paused, whatever @nr is
- * * -EINVAL: unknown set or mask bits, or a min_wait in a session that only counts
- *   (a line in the log says which), or @req is NULL
+ * * -EINVAL: unknown set or mask bits, or a min_wait in a session that only counts, or of a
+ *   source whose entries have no waits (a line in the log says which), or @req is NULL
  * * -EOPNOTSUPP: the source distinguishes none of the mask's kinds, or the session is raw
  * * -E2BIG: @nr is above KDTL_MAX_REQUESTS
  * * -ESHUTDOWN: the session is being closed

@@ -71,13 +71,14 @@ struct kdtl_session *__kdtl_session_create(const struct kdtl_session_attr *attr,
  * would wait for ever.
  * Return:
  * * the session, or ERR_PTR
- * * -EINVAL: pages are not a power of two or above 2^20, the mask, the flags or the message
- *   types have unknown bits, there is a config without KDTL_SESSION_RAW, the watermark is
- *   above the area's size, the CPU set has no possible CPU, @attr->done was not initialised
- *   (this is noticed only if it is all zeros), KDTL_SESSION_NO_AUX comes with what needs an
- *   area: pages, a watermark, a min_wait or KDTL_SESSION_OVERWRITE, KDTL_SESSION_RAW comes
- *   with what needs entries, or without a name, or @attr->place does not fit (a line in the
- *   log says which)
+ * * -EINVAL: @attr is NULL, pages are not a power of two or above KDTL_MAX_PAGES, the mask, the
+ *   flags or the message types have unknown bits, there is a config without KDTL_SESSION_RAW,
+ *   the watermark is above the area's size, the CPU set has no possible CPU, @attr->done was
+ *   not initialised (this is noticed only if it is all zeros), KDTL_SESSION_NO_AUX comes with
+ *   what needs an area: pages, a watermark, a min_wait or KDTL_SESSION_OVERWRITE,
+ *   KDTL_SESSION_RAW comes with what needs entries, or without a name, there is a min_wait
+ *   although the source's entries have no waits, kdtl was built without what counts
+ *   (CONFIG_KDTL_COUNTERS), or @attr->place does not fit (a line in the log says which)
  * * -ENODEV: there is no such source, or none at all, even after modprobe was asked for
  *   one
  * * -EOPNOTSUPP: the source distinguishes none of the mask's kinds; or, with

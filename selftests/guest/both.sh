@@ -7,7 +7,7 @@
 #
 # shellcheck disable=SC2016,SC2317 # awk programs; functions that ok() calls
 
-dir=$(dirname "$0")
+dir=$(cd -- "$(dirname "$0")" && pwd)
 # shellcheck source-path=SCRIPTDIR source=ktap.sh
 . "$dir/ktap.sh"
 

@@ -5,7 +5,7 @@
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
-dir=$(dirname "$0")
+dir=$(cd -- "$(dirname "$0")" && pwd)
 # shellcheck source-path=SCRIPTDIR source=ktap.sh
 . "$dir/ktap.sh"
 

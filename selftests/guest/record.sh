@@ -606,7 +606,7 @@ shows_victim()
 
 top_shows_victim()
 {
-	awk -v task="($victim)" '$2 == task && $5 ~ /^[0-9]{4}\.[0-9]\+$/ && $NF == "held" { found = 1 }
+	awk -v task="($victim)" '$2 == task && $5 ~ /^[0-9][0-9][0-9][0-9]\.[0-9]\+$/ && $NF == "held" { found = 1 }
 		END { exit !found }' top.out
 }
 

@@ -1,13 +1,14 @@
 # shellcheck shell=bash disable=SC2154
 # SPDX-License-Identifier: GPL-2.0
 #
-# Builds reader_native.c. Sourced by reader.sh and by ../host/pressure.sh.
+# Builds reader_native.c. Sourced by reader.sh, ../host/pressure.sh and ../host/windows.sh.
 
-# reader_build TREE PROGRAM: builds it with the sampler of that tree. All kernel headers that the
-# sampler includes are empty: reader_kernel.h has what it needs of them.
+# reader_build TREE PROGRAM [SOURCE [FLAG...]]: builds it, or another source, with the sampler of that
+# tree. All kernel headers that the sampler includes are empty: reader_kernel.h has what it needs of
+# them.
 reader_build()
 {
-	local tree include=$2.include header from
+	local tree source=${3:-$top/selftests/bench/reader_native.c} include=$2.include header from
 
 	tree=$(readlink -f -- "$1")
 	mkdir -p -- "$include/uapi/linux" || return
@@ -31,5 +32,5 @@ reader_build()
 		grep -oE '<.*>' | tr -d '<>' | grep -v '^uapi/linux/perf_event' | sort -u)
 	gcc -O2 -fno-strict-aliasing -fno-tree-vectorize -std=gnu11 -ffunction-sections \
 		-Wl,--gc-sections -I "$include" -I "$tree" -I "$top/selftests/bench" \
-		"$top/selftests/bench/reader_native.c" -o "$2"
+		"${@:4}" "$source" -o "$2"
 }

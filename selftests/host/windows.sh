@@ -12,22 +12,17 @@ top=$(dirname -- "$(dirname -- "$here")")
 . "$top/scripts/lib/common.sh"
 # shellcheck source-path=SCRIPTDIR source=lib/ktap.sh
 . "$here/lib/ktap.sh"
+# shellcheck source-path=SCRIPTDIR source=../bench/reader-build.sh
+. "$top/selftests/bench/reader-build.sh"
 
 build()
 {
-	gcc -O1 -g -Wall -Wextra -Wno-unused-parameter -Werror -fsanitize=address,undefined \
-		-I "$work/include" -I "$here/lib" -I "$top/clients/sampler" \
-		"$here/lib/windows_model.c" -o "$work/model"
+	reader_build "$top" "$work/model" "$here/lib/windows_model.c" -g -Wall -Wextra \
+		-Wno-unused-parameter -Werror -fsanitize=address,undefined
 }
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-windows.XXXXXX")
 partial "$work"
-mkdir -p -- "$work/include/linux"
-for header in bitops kdtl_answers kdtl_verbs ktime math math64 minmax mutex percpu seq_file slab \
-	string time64 topology types; do
-	echo '#include "windows_kernel.h"' >"$work/include/linux/$header.h"
-done
-cp -- "$top/api/include/linux/kdtl_hist.h" "$work/include/linux/"
 
 plan 2
 ok "they build without the kernel" build

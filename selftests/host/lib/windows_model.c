@@ -5,9 +5,11 @@
  *
  *	windows_model N		tries N schedules
  */
-#include "windows_kernel.h"
+#include "reader_kernel.h"
 
-#include "windows.c"
+/* reader_kernel.h has what is needed of this header. */
+#define _KDTL_COMPAT_H
+#include "clients/sampler/windows.c"
 
 /* The list of these, more than windows have room for rows. */
 #define MOST	3000

@@ -13,6 +13,7 @@
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <linux/string_helpers.h>
 #include <linux/workqueue.h>
 
 #include "../../core/compat.h"
@@ -23,6 +24,9 @@
 
 /* The most records that are copied under the table's lock. */
 #define KDTL_TASKS_BATCH	64u
+
+/* The most characters of a cgroup's path in a name: a container's id and what is around it. */
+#define KDTL_TASK_NAME_PATH	96
 
 /**
  * struct kdtl_tasks - one user of the table, who keeps it
@@ -385,3 +389,52 @@ int kdtl_cgroup_path(struct kdtl_tasks *t, u64 id, char *path, size_t size)
 	return IS_ERR_OR_NULL(t) ? -ENOENT : kdtl_cgroups_path(id, path, size);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_cgroup_path, KDTL_NS);
+
+/* Write what somebody chose, with neither a new line nor a comma, which is between tasks. */
+static size_t kdtl_task_escape(char *name, size_t size, const char *from, size_t len)
+{
+	len = string_escape_mem(from, len, name, size - 1, ESCAPE_ANY_NP | ESCAPE_APPEND, ",");
+	len = min(len, size - 1);
+	name[len] = '\0';
+	return len;
+}
+
+/**
+ * kdtl_task_name() - say for a line of the log which task it is
+ * @t: from kdtl_tasks_open(); of NULL and of an error no cgroup is known
+ * @task: from kdtl_task_at().  If that knows nothing, only &kdtl_task.pid and &kdtl_task.comm
+ *	of an entry, with 0 for the rest
+ * @name: filled in, a string: "comm:pid (cgroup)".  Without the cgroup if that is not known, or
+ *	the root.  A path of more than 96 bytes is cut to its end, after "...", because a
+ *	container's own name is there
+ * @size: of @name in bytes, usually KDTL_TASK_NAME.  What does not fit is cut off
+ *
+ * Users choose the names of tasks and of cgroups.  What may begin a line in the log, or look like
+ * another task in a list of them, is escaped: a byte that cannot be printed, a backslash and
+ * a comma.
+ *
+ * Context: any, NMI too.
+ * Return: the length of the string; -EINVAL: @task or @name is NULL, or @size is 0.
+ */
+int kdtl_task_name(struct kdtl_tasks *t, const struct kdtl_task *task, char *name, size_t size)
+{
+	char path[KDTL_PATH_LEN];
+	const char *from = path;
+	size_t at;
+	int len;
+
+	if (!task || !name || !size)
+		return kdtl_task_refuse(__func__, "a task, or a place for the name", _RET_IP_);
+	at = kdtl_task_escape(name, size, task->comm, strnlen(task->comm, sizeof(task->comm)));
+	at += scnprintf(name + at, size - at, ":%u", task->pid);
+	len = kdtl_cgroup_path(t, task->cgroup, path, sizeof(path));
+	if (len <= 1)
+		return at;
+	if (len > KDTL_TASK_NAME_PATH)
+		from += len - KDTL_TASK_NAME_PATH;
+	at += scnprintf(name + at, size - at, " (%s", from == path ? "" : "...");
+	at += kdtl_task_escape(name + at, size - at, from, path + len - from);
+	at += scnprintf(name + at, size - at, ")");
+	return at;
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_task_name, KDTL_NS);

@@ -13,7 +13,7 @@
 #include <linux/mm.h>
 #include <linux/printk.h>
 #include <linux/sched/clock.h>
-#include <linux/string_helpers.h>
+#include <linux/string.h>
 #include <linux/timekeeping.h>
 #include <linux/vmalloc.h>
 
@@ -263,51 +263,19 @@ static void table_row(const struct table *t, const struct table_cpu *c, bool tas
 
 /* ------------------------------------------------------------- who had it */
 
-#define TABLE_PATH	64	/* characters of a cgroup's path */
-
 /*
- * Write a name that somebody chose: it must not add a line to the log, nor another task to a list
- * of them, in which a comma is between tasks.
+ * Name the task.  It may have called exec() since its entry, and then has another name than the
+ * entry says.
  */
-static int table_escape(char *buf, size_t size, const char *name, size_t len)
+static void table_culprit(struct table *t, const struct kdtl_ran *ran, char *name, size_t size)
 {
-	len = string_escape_mem(name, len, buf, size - 1, ESCAPE_ANY_NP | ESCAPE_APPEND, ",");
-	len = min(len, size - 1);
-	buf[len] = '\0';
-	return len;
-}
-
-/*
- * Name the task with its cgroup, unless that is not known or the root.  The task may have called
- * exec() since its entry, and then has another name than the entry says.
- */
-static void table_culprit(struct table *t, const struct kdtl_ran *ran, char *buf, size_t size)
-{
-	const char *comm = ran->comm, *cut = "";
-	char *path = t->path;
 	struct kdtl_task task;
-	bool known;
-	int at, len;
 
-	known = !kdtl_task_at(t->tasks, ran->pid, ran->time, &task);
-	if (known)
-		comm = task.comm;
-	at = table_escape(buf, size, comm, strlen(comm));
-	at += scnprintf(buf + at, size - at, ":%d", ran->pid);
-	if (!known)
-		return;
-	len = kdtl_cgroup_path(t->tasks, task.cgroup, path, sizeof(t->path));
-	if (len <= 1)
-		return;
-	/* Keep the end of the path, where a container's own name is. */
-	if (len > TABLE_PATH) {
-		cut = "...";
-		path += len - TABLE_PATH;
-		len = TABLE_PATH;
+	if (kdtl_task_at(t->tasks, ran->pid, ran->time, &task)) {
+		task = (struct kdtl_task) { .pid = ran->pid };
+		strscpy(task.comm, ran->comm, sizeof(task.comm));
 	}
-	at += scnprintf(buf + at, size - at, " (%s", cut);
-	at += table_escape(buf + at, size - at, path, len);
-	scnprintf(buf + at, size - at, ")");
+	kdtl_task_name(t->tasks, &task, name, size);
 }
 
 static int table_add(struct table *t, int at, u64 ticks, const char *who)
@@ -325,7 +293,7 @@ static int table_add(struct table *t, int at, u64 ticks, const char *who)
  */
 static void table_tasks(struct table *t, u64 went, ssize_t len, u64 from, u64 to, bool busy)
 {
-	char name[TABLE_WHO + TABLE_PATH];
+	char name[KDTL_TASK_NAME];
 	struct kdtl_who who = {
 		.tasks = t->tasks, .ran = t->ran, .size = ARRAY_SIZE(t->ran), .went = went,
 	};

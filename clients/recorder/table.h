@@ -4,7 +4,6 @@
 #define _KDTL_RECORDER_TABLE_H
 
 #include <linux/kdtl_answers.h>
-#include <linux/limits.h>
 
 struct last;
 
@@ -15,7 +14,7 @@ struct last;
 #define TABLE_RAN	16
 
 /* A line of the log, with the names and cgroups of TABLE_NAMED tasks. */
-#define TABLE_LINE	640
+#define TABLE_LINE	880
 
 /**
  * struct table_cpu - one CPU's part of a table
@@ -42,7 +41,6 @@ struct table_cpu {
  * @real: the wall clock minus the time since boot, in ns
  * @ran: the tasks that had the CPU
  * @line: the line about who had the CPU
- * @path: of a cgroup
  */
 struct table {
 	unsigned int		lines;
@@ -56,7 +54,6 @@ struct table {
 	u64			real;
 	struct kdtl_ran		ran[TABLE_RAN];
 	char			line[TABLE_LINE];
-	char			path[PATH_MAX];
 };
 
 int table_alloc(struct table *t, unsigned int lines, unsigned int pages);

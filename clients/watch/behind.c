@@ -10,12 +10,10 @@
 
 #include <linux/err.h>
 #include <linux/kdtl_verbs.h>
-#include <linux/limits.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/string.h>
-#include <linux/string_helpers.h>
 #include <uapi/linux/kdtl_wake.h>
 
 #include "watch.h"
@@ -27,9 +25,6 @@
 #define BEHIND_TASKS	16
 
 #define BEHIND_MASK	(KDTL_MASK_ALL | KDTL_MASK_IDLE)
-
-/* The most characters of a cgroup's path in a report. */
-#define BEHIND_PATH	96
 
 static char *steal;
 module_param(steal, charp, 0444);
@@ -251,49 +246,6 @@ void watch_task(const char *comm, pid_t pid, u64 time, struct kdtl_task *task)
 	strscpy(task->comm, comm, sizeof(task->comm));
 }
 
-/*
- * Write a name that somebody chose: it must not add a line to the log, nor another task to a list
- * of them, in which a comma is between tasks.
- */
-static int behind_escape(char *text, size_t size, const char *name, size_t len)
-{
-	len = string_escape_mem(name, len, text, size - 1, ESCAPE_ANY_NP | ESCAPE_APPEND, ",");
-	len = min(len, size - 1);
-	text[len] = '\0';
-	return len;
-}
-
-/**
- * watch_name() - name a task and its cgroup, for the log
- * @task: from watch_task()
- * @text: "comm:pid (cgroup)"; without the cgroup if that is not known, or the root
- * @size: of @text
- *
- * Context: the watching thread.
- */
-void watch_name(const struct kdtl_task *task, char *text, size_t size)
-{
-	static char path[PATH_MAX];
-	const char *from = path, *cut = "";
-	ssize_t len;
-	int at;
-
-	len = kdtl_cgroup_path(watch_tasks, task->cgroup, path, sizeof(path));
-	at = behind_escape(text, size, task->comm, strlen(task->comm));
-	at += scnprintf(text + at, size - at, ":%u", task->pid);
-	if (len <= 1)
-		return;
-	/* Keep the end of the path, where a container's own name is. */
-	if (len > BEHIND_PATH) {
-		cut = "...";
-		from += len - BEHIND_PATH;
-		len = BEHIND_PATH;
-	}
-	at += scnprintf(text + at, size - at, " (%s", cut);
-	at += behind_escape(text + at, size - at, from, len);
-	scnprintf(text + at, size - at, ")");
-}
-
 /**
  * watch_look_back() - copy the newest entries of a CPU, for watch_behind()
  * @cpu: the CPU
@@ -359,7 +311,7 @@ static void behind_name(const struct kdtl_ran *ran, unsigned int i, char *text, 
 	watch_task(ran->comm, ran->pid, ran->time, &task);
 	if (!i)
 		blame->culprit = task;
-	watch_name(&task, text, size);
+	kdtl_task_name(watch_tasks, &task, text, size);
 }
 
 /* watch_behind(), but the line begins with @before.  Returns whether it names anybody. */
@@ -371,7 +323,7 @@ static bool behind_list(u64 from, u64 to, const char *before, char *text, size_t
 		.tasks = watch_tasks, .ran = ran, .size = ARRAY_SIZE(ran), .went = past_went,
 	};
 	const struct kdtl_entry *e;
-	char name[WATCH_NAME];
+	char name[KDTL_TASK_NAME];
 	unsigned int i;
 	int at = 0;
 
@@ -584,7 +536,7 @@ static const struct behind_waker *behind_waker(pid_t pid, u64 from, u64 until)
 void watch_woken(pid_t pid, u64 from, u64 until, char *text, size_t size)
 {
 	const struct behind_waker *w;
-	char name[WATCH_NAME];
+	char name[KDTL_TASK_NAME];
 
 	text[0] = '\0';
 	if (!wakes.session)
@@ -596,6 +548,6 @@ void watch_woken(pid_t pid, u64 from, u64 until, char *text, size_t size)
 		strscpy(name, w->woken.flags & KDTL_WAKE_HARDIRQ ? "an interrupt" : "a softirq",
 			sizeof(name));
 	else
-		watch_name(&w->by, name, sizeof(name));
+		kdtl_task_name(watch_tasks, &w->by, name, sizeof(name));
 	snprintf(text, size, ", %s by %s", w->woken.is_new ? "made" : "woken", name);
 }

@@ -119,12 +119,12 @@ static void report_late_what(const struct kdtl_span *span, const struct kdtl_ent
 	const char *verb = throttled ? "was throttled for" : "waited";
 	const char *bound = saturated ? "at least " : "";
 	const u64 ms = div_u64(wait, NSEC_PER_MSEC);
-	char name[WATCH_NAME];
+	char name[KDTL_TASK_NAME];
 
 	victim = (struct kdtl_task) { };
 	if (span->info->tasks) {
 		watch_task(kdtl_entry_comm(e), kdtl_entry_pid(e), kdtl_entry_time(e), &victim);
-		watch_name(&victim, name, sizeof(name));
+		kdtl_task_name(watch_tasks, &victim, name, sizeof(name));
 		scnprintf(what, sizeof(what), "CPU %d: %s %s %s%llu ms", span->cpu, name, verb,
 			  bound, ms);
 	} else {
@@ -230,20 +230,20 @@ static void report_stuck_detail(int cpu, u64 now, const struct kdtl_entry *e, in
 	const unsigned int waiting = watch_waiting(cpu, &longest);
 	/* The CPU's clock may be ahead of this one's. */
 	const u64 since = e ? now - min(now, kdtl_entry_time(e)) : 0;
-	char name[WATCH_NAME];
+	char name[KDTL_TASK_NAME];
 
 	if (e && kdtl_entry_is_idle(e)) {
 		at += scnprintf(detail + at, sizeof(detail) - at, "; idle for %llu ms",
 				div_u64(since, NSEC_PER_MSEC));
 	} else if (e) {
-		watch_name(&blame.now, name, sizeof(name));
+		kdtl_task_name(watch_tasks, &blame.now, name, sizeof(name));
 		at += scnprintf(detail + at, sizeof(detail) - at, "; %s has had it for %llu ms",
 				name, div_u64(since, NSEC_PER_MSEC));
 	}
 	victim = (struct kdtl_task) { };
 	if (waiting) {
 		watch_task(longest.comm, longest.pid, now, &victim);
-		watch_name(&victim, name, sizeof(name));
+		kdtl_task_name(watch_tasks, &victim, name, sizeof(name));
 		at += scnprintf(detail + at, sizeof(detail) - at, "; %s has waited for %llu ms",
 				name, div_u64(now - min(now, longest.since), NSEC_PER_MSEC));
 	}
@@ -254,9 +254,9 @@ static void report_stuck_detail(int cpu, u64 now, const struct kdtl_entry *e, in
 /* Print where in the kernel the task is that has the CPU. */
 static void report_stuck_stack(int cpu)
 {
-	char name[WATCH_NAME];
+	char name[KDTL_TASK_NAME];
 
-	watch_name(&blame.now, name, sizeof(name));
+	kdtl_task_name(watch_tasks, &blame.now, name, sizeof(name));
 	watch_stack(cpu, blame.now.pid, name);
 }
 
@@ -300,7 +300,7 @@ static void report_going_detail(const struct watch_going *g)
 {
 	const struct kdtl_entry *e = g->throttled ? NULL : watch_look_back(g->is.cpu);
 	const u64 to = g->is.until;
-	char name[WATCH_NAME];
+	char name[KDTL_TASK_NAME];
 	int at;
 
 	detail[0] = '\0';
@@ -311,7 +311,7 @@ static void report_going_detail(const struct watch_going *g)
 	if (kdtl_entry_is_idle(e))
 		return;
 	at = strlen(detail);
-	watch_name(&blame.now, name, sizeof(name));
+	kdtl_task_name(watch_tasks, &blame.now, name, sizeof(name));
 	scnprintf(detail + at, sizeof(detail) - at, "; %s has had it for %llu ms", name,
 		  div_u64(to - min(to, kdtl_entry_time(e)), NSEC_PER_MSEC));
 }
@@ -327,7 +327,7 @@ static void report_going_detail(const struct watch_going *g)
 void watch_report_going(const struct watch_going *g)
 {
 	const struct kdtl_waiting *is = &g->is;
-	char name[WATCH_NAME];
+	char name[KDTL_TASK_NAME];
 	unsigned int how;
 
 	trace_kdtl_watch_going(is->cpu, is->pid, is->comm, g->wait, g->threshold, g->throttled);
@@ -335,7 +335,7 @@ void watch_report_going(const struct watch_going *g)
 	if (!how)
 		return;
 	watch_task(is->comm, is->pid, is->until, &victim);
-	watch_name(&victim, name, sizeof(name));
+	kdtl_task_name(watch_tasks, &victim, name, sizeof(name));
 	scnprintf(what, sizeof(what), "CPU %d: %s has %s for %llu ms", is->cpu, name,
 		  g->throttled ? "been throttled" : "waited", div_u64(g->wait, NSEC_PER_MSEC));
 	report_going_detail(g);

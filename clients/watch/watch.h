@@ -61,9 +61,6 @@ static inline bool watch_is_rt(const struct kdtl_task *task)
 	       task->policy == SCHED_DEADLINE;
 }
 
-/* Size of a buffer for watch_name(). */
-#define WATCH_NAME	176
-
 /* behind.c */
 
 /**
@@ -80,7 +77,6 @@ extern struct kdtl_tasks *watch_tasks;
 int watch_behind_init(const char *pmu, unsigned int pages);
 void watch_behind_exit(void);
 void watch_task(const char *comm, pid_t pid, u64 time, struct kdtl_task *task);
-void watch_name(const struct kdtl_task *task, char *text, size_t size);
 const struct kdtl_entry *watch_look_back(int cpu);
 u64 watch_dispatched(int cpu, u64 since);
 void watch_behind(u64 from, u64 to, char *text, size_t size, struct watch_blame *blame);

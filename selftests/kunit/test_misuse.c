@@ -191,6 +191,9 @@ static void misuse_null_task(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_tasks_read(NULL, &seq, &task, 1, &lost), 0);
 	KUNIT_EXPECT_EQ(test, kdtl_cgroup_path(NULL, 1, NULL, sizeof(path)), -EINVAL);
 	KUNIT_EXPECT_EQ(test, kdtl_cgroup_path(NULL, 1, path, sizeof(path)), -ENOENT);
+	KUNIT_EXPECT_EQ(test, kdtl_task_name(NULL, NULL, path, sizeof(path)), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kdtl_task_name(NULL, &task, NULL, sizeof(path)), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kdtl_task_name(NULL, &task, path, 0), -EINVAL);
 }
 
 /* ------------------------------------------------------------------ reading */

@@ -593,6 +593,75 @@ static void tasks_shell(struct kunit *test)
 	kvfree(all);
 }
 
+/* The cgroups may be left from an earlier run. */
+static const char tasks_names_script[] =
+	"cd %s; a='kdtl_b,c' d=kdtl_%0100d\n"
+	"rmdir $a $d 2>/dev/null\n"
+	"set -e\n"
+	"mkdir $a $d\n"
+	"echo $$ >$a/cgroup.procs\n"
+	"printf 'kdtl_a,\\nb' >/proc/$$/comm\n"
+	"echo $$ >$d/cgroup.procs\n"
+	"rmdir $a\n"
+	"exec /bin/sleep 0.01";
+
+/* What a user chose is escaped, and of a long path the end is kept. */
+static void tasks_names(struct kunit *test)
+{
+	struct kdtl_tasks *table = tasks_open(test);
+	char name[KDTL_TASK_NAME], want[KDTL_TASK_NAME], *script;
+	struct kdtl_task *all, task;
+	unsigned int nr, i, found = 0;
+	size_t size;
+	u64 lost;
+	int at;
+
+	if (system_state < SYSTEM_RUNNING)
+		kunit_skip(test, "built in, it runs before there is user space");
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, table);
+	all = kvcalloc(TASKS_MOST, sizeof(*all), GFP_KERNEL);
+	script = kasprintf(GFP_KERNEL, tasks_names_script, cgroup, 0);
+	KUNIT_ASSERT_TRUE(test, all && script);
+	KUNIT_EXPECT_EQ(test, tasks_sh(script), 0);
+	kfree(script);
+	nr = tasks_all(test, table, all, &lost);
+	for (i = 0; i < nr; i++) {
+		/* A program that it runs is a task of this name, too, until it calls exec(). */
+		if (strcmp(all[i].comm, "kdtl_a,\nb") || (found && all[i].pid != task.pid))
+			continue;
+		task = all[i];
+		at = snprintf(want, sizeof(want), "kdtl_a\\054\\nb:%u", task.pid);
+		KUNIT_EXPECT_GT(test, kdtl_task_name(table, &task, name, sizeof(name)), at);
+		if (found)
+			snprintf(want + at, sizeof(want) - at, " (...%096d)", 0);
+		else
+			KUNIT_EXPECT_EQ(test, strcmp(strrchr(name, '/') ?: "", "/kdtl_b\\054c)"),
+					0);
+		KUNIT_EXPECT_EQ(test, strncmp(name, want, strlen(want)), 0);
+		found++;
+
+		/* With less room it is cut off. */
+		for (size = 1; size < strlen(want); size++) {
+			at = kdtl_task_name(table, &task, name, size);
+			KUNIT_EXPECT_EQ(test, at, (int)size - 1);
+			KUNIT_EXPECT_EQ(test, at, (int)strlen(name));
+			KUNIT_EXPECT_EQ(test, strncmp(name, want, at), 0);
+		}
+	}
+	kvfree(all);
+	KUNIT_ASSERT_EQ(test, found, 2U);
+
+	/* Neither a cgroup that is not known nor the root is named. */
+	task = (struct kdtl_task) { .pid = 7, .comm = "short", .cgroup = U64_MAX };
+	KUNIT_EXPECT_EQ(test, kdtl_task_name(table, &task, name, sizeof(name)), 7);
+	KUNIT_EXPECT_EQ(test, strcmp(name, "short:7"), 0);
+	task.cgroup = 1;
+	KUNIT_EXPECT_EQ(test, kdtl_cgroup_path(table, task.cgroup, want, sizeof(want)), 1);
+	KUNIT_EXPECT_EQ(test, kdtl_task_name(table, &task, name, sizeof(name)), 7);
+	KUNIT_EXPECT_EQ(test, kdtl_task_name(NULL, &task, name, sizeof(name)), 7);
+	KUNIT_EXPECT_EQ(test, strcmp(name, "short:7"), 0);
+}
+
 /* Start so many short threads that old records are dropped; tasks that live stay known. */
 static void tasks_bounded(struct kunit *test)
 {
@@ -874,6 +943,7 @@ static struct kunit_case tasks_cases[] = {
 	KUNIT_CASE(tasks_rcu),
 	KUNIT_CASE(tasks_cgroups),
 	KUNIT_CASE(tasks_hierarchies),
+	KUNIT_CASE(tasks_names),
 	KUNIT_CASE(tasks_bounded),
 	KUNIT_CASE(tasks_anywhere),
 	KUNIT_CASE(tasks_full),

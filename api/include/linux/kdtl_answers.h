@@ -62,6 +62,11 @@ int kdtl_cgroup_path(struct kdtl_tasks *t, u64 id, char *path, size_t size);
 /* A longer path of a cgroup is cut to its end. */
 #define KDTL_PATH_LEN	240
 
+/* Bytes that kdtl_task_name() needs at most, with the NUL, unless it escapes bytes of a path. */
+#define KDTL_TASK_NAME	176
+
+int kdtl_task_name(struct kdtl_tasks *t, const struct kdtl_task *task, char *name, size_t size);
+
 /**
  * kdtl_path_within() - is a cgroup the one at a path, or below it?
  * @own: the cgroup's path, from kdtl_cgroup_path()

@@ -25,7 +25,7 @@ struct traced {
 	u64				lost;
 	u64				mono;
 	struct kdtl_task		task;
-	char				path[256];
+	char				path[KDTL_PATH_LEN];
 	struct kdtl_ran			culprit;
 	u64				culprit_cgroup;
 };

@@ -8,7 +8,6 @@
 #include <linux/err.h>
 #include <linux/kdtl_counters.h>
 #include <linux/kstrtox.h>
-#include <linux/limits.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/sched.h>
@@ -109,7 +108,7 @@ static unsigned int rule_ms(const struct kdtl_task *task, const char *path, unsi
 u64 watch_threshold_of(pid_t pid, u64 time, int cpu)
 {
 	const struct watch_cpu *w = per_cpu_ptr(&watch_cpus, cpu);
-	static char path[PATH_MAX];
+	char path[KDTL_PATH_LEN];
 	struct kdtl_task task;
 	unsigned int ms;
 

@@ -614,6 +614,7 @@ const char *task_text(char *to, size_t size, const struct recording *r,
 const char *listed_text(char to[TASK_TEXT], const char *comm, int pid);
 const char *path_text(char *to, const struct recording *r, const struct kdtl_task *t);
 void print_path(const char *path, int width);
+bool means_else(const char *name);
 const char *word_text(char to[PRINTABLE(KDTL_CGROUP_LEN)], const char *name, size_t len);
 const char *short_ns(char to[NS_TEXT], uint64_t ns);
 const char *source_text(const struct recording *r);

@@ -133,20 +133,6 @@ void keys_free(struct keys *k)
 	*k = (struct keys){ .by = k->by };
 }
 
-/* Would a command of this name, which tables show without its PID, be taken for something else? */
-static bool means_else(const char *name)
-{
-	static const char *const names[] = {
-		"?", "-", "not known", "idle", "interrupts", "the hypervisor",
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		if (!strcmp(name, names[i]))
-			return true;
-	}
-	return false;
-}
-
 const char *key_text(char to[CELL_TEXT], const struct keys *k, const struct key *key)
 {
 	char name[PRINTABLE(KDTL_CGROUP_LEN)];

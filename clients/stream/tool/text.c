@@ -81,6 +81,20 @@ void print_path(const char *path, int width)
 		printf("%.*s...%s", left, path, path + len - (room - left - 3));
 }
 
+/* Would a command of this name, where its PID is not beside it, be taken for something else? */
+bool means_else(const char *name)
+{
+	static const char *const names[] = {
+		"?", "-", "not known", "idle", "interrupts", "the hypervisor",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (!strcmp(name, names[i]))
+			return true;
+	}
+	return false;
+}
+
 /*
  * One word of the line for scripts: like printable(), but blanks and = are escaped as well, and so
  * is the first byte of a name that would mean something else.
@@ -88,12 +102,12 @@ void print_path(const char *path, int width)
 const char *word_text(char to[PRINTABLE(KDTL_CGROUP_LEN)], const char *name, size_t len)
 {
 	char text[PRINTABLE(KDTL_CGROUP_LEN)], *p = to;
-	bool means_else;
+	bool escape;
 
 	printable(text, name, len);
-	means_else = !strcmp(text, "?") || !strcmp(text, "-") || !strcmp(text, "idle");
+	escape = means_else(text);
 	for (const char *c = text; *c; c++) {
-		if (*c == ' ' || *c == '=' || (means_else && c == text))
+		if (*c == ' ' || *c == '=' || (escape && c == text))
 			p += sprintf(p, "\\x%02x", *c);
 		else
 			*p++ = *c;

@@ -54,6 +54,26 @@ stream_is_read()
 		! : | kdtl print - && ! kdtl print - <"$0"
 }
 
+# A recording is replaced while it is read. The text does not fit in the pipe, so kdtl goes on
+# reading after that.
+cut_is_said()
+{
+	{
+		echo 'boot 0 1700000000000000000'
+		seq -f 'run %.0f0000 1 5 5 200 100 hog' 20000
+	} | python3 "$here/lib/recording.py" "$work/cut" || return
+	{
+		kdtl print "$work/cut" 2>"$work/err"
+		echo $? >"$work/status"
+	} | {
+		read -r _
+		: >"$work/cut"
+		cat >/dev/null
+	}
+	[ "$(cat "$work/status")" -eq 1 ] && [ "$(cat "$work/err")" = \
+		'kdtl: the recording became shorter while it was read; was it recorded anew?' ]
+}
+
 # Chunks that a later version adds are skipped, so that older versions can read its recordings.
 later_is_skipped()
 {
@@ -337,7 +357,7 @@ moves_with_entry()
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-reading.XXXXXX")
 partial "$work"
-plan 24
+plan 25
 ok "kdtl builds" builds
 ok "of a recording that is whole nothing is said" ended ''
 ok "one without an end may still be written" \
@@ -346,6 +366,7 @@ ok "an error is no kill" ended 'an error ended the recording, its end is missing
 ok "a stream can be read, from a pipe too" stream_is_read
 ok "a stream that was cut off says so" \
 	ended 'is still being written or was killed, its end is missing' stream cut
+ok "one that becomes shorter while it is read is no crash" cut_is_said
 ok "what is new in a later version is skipped" later_is_skipped
 ok "a head of a wrong size is refused" head_is_checked
 ok "the time of day of a steady clock" steady

@@ -2,6 +2,7 @@
 /* Reading recordings. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -240,8 +241,21 @@ static const char *read_all(int fd, size_t *size)
 	return n ? NULL : p;
 }
 
+/* The end of a mapped file is gone. */
+static void on_cut(int sig)
+{
+	static const char text[] =
+		"kdtl: the recording became shorter while it was read; was it recorded anew?\n";
+	const ssize_t said = write(STDERR_FILENO, text, sizeof(text) - 1);
+
+	(void)sig;
+	(void)said;
+	_exit(1);
+}
+
 static const char *map(int fd, size_t *size)
 {
+	const struct sigaction act = { .sa_handler = on_cut };
 	struct stat st;
 	const char *p;
 
@@ -257,6 +271,7 @@ static const char *map(int fd, size_t *size)
 	if ((uint64_t)st.st_size > SIZE_MAX)
 		return NULL;
 	*size = st.st_size;
+	sigaction(SIGBUS, &act, NULL);
 	p = mmap(NULL, *size, PROT_READ, MAP_PRIVATE, fd, 0);
 	return p == MAP_FAILED ? NULL : p;
 }

@@ -68,8 +68,8 @@ static const char *kdtl_trigger_wrong(const struct kdtl_trigger_attr *attr)
 		return "a function to call";
 	if ((unsigned int)attr->cause >= KDTL_PRESSURE_ROWS)
 		return "a valid cause";
-	if (!attr->cgroup || attr->cgroup[0] != '/')
-		return "the path of a cgroup, which begins with /";
+	if (!kdtl_path_valid(attr->cgroup))
+		return "the path of a cgroup, such as / or /web";
 	if (attr->window < KDTL_TRIGGER_MIN_WINDOW || attr->window > KDTL_TRIGGER_MAX_WINDOW)
 		return "a window of 10 ms to 10 s";
 	/* Waits on all CPUs are added up, so there may be a window's time on each CPU. */

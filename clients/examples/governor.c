@@ -121,8 +121,13 @@ static int __init governor_init(void)
 	const struct kdtl_reader reader = {
 		.span = governor_span, .round = governor_round, .name = "kdtl_governor",
 	};
-	int err = governor_find();
+	int err;
 
+	if (!kdtl_path_valid(cgroup)) {
+		pr_err("cgroup=%s: must be a path such as / or /web\n", cgroup);
+		return -EINVAL;
+	}
+	err = governor_find();
 	if (err) {
 		pr_err("%s%s has no cpu.weight that can be set\n", mount, cgroup);
 		return err;

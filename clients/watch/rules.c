@@ -171,7 +171,7 @@ static int rule_set_group(char *path, unsigned int ms)
 	size_t len = strlen(path);
 	struct rule_group *g;
 
-	if (path[0] != '/')
+	if (!kdtl_path_valid(path))
 		return -EINVAL;
 	/* The root keeps its slash. */
 	while (len > 1 && path[len - 1] == '/')

@@ -338,7 +338,7 @@ reads_back()
 refuses()
 {
 	rules=$(cat "$watch/rules")
-	for bad in x "cgroup svc 5" "cgroup /svc" "cgroup /svc x" "prio x 5" "prio rt" \
+	for bad in x "cgroup svc 5" "cgroup //svc 5" "cgroup /svc" "cgroup /svc x" "prio x 5" "prio rt" \
 		"throttled" "throttled x" "nice 19 5" "cgroup /no -" "prio rt 4294967295"; do
 		! echo "$bad" >"$watch/rules" 2>/dev/null || return
 	done

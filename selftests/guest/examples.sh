@@ -256,6 +256,8 @@ governor_goes()
 	unload kdtl_governor && weight_is 300 &&
 		! load kdtl_governor cgroup=/none mount=$root 2>/dev/null &&
 		log | grep -q 'kdtl_governor: .*/none has no cpu.weight that can be set' &&
+		! load kdtl_governor cgroup=//web mount=$root 2>/dev/null &&
+		log | grep -q 'kdtl_governor: cgroup=//web: must be a path such as / or /web' &&
 		rmdir $root/web/pod $root/web
 }
 

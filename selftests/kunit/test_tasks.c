@@ -326,16 +326,17 @@ static void tasks_renamed(struct kunit *test)
  */
 static void tasks_within(struct kunit *test, struct kdtl_tasks *table, u64 id, char *path)
 {
+	const bool root = !path[1];
 	char more[TASKS_PATH + 2], *end;
 
 	KUNIT_EXPECT_EQ(test, kdtl_cgroup_within(table, id, "/"), 1);
 	KUNIT_EXPECT_EQ(test, kdtl_cgroup_within(table, id, path), 1);
 	snprintf(more, sizeof(more), "%s/", path);
-	KUNIT_EXPECT_EQ(test, kdtl_cgroup_within(table, id, more), 1);
+	KUNIT_EXPECT_EQ(test, kdtl_cgroup_within(table, id, more), root ? -ENOENT : 1);
 	snprintf(more, sizeof(more), "%sx", path);
 	KUNIT_EXPECT_EQ(test, kdtl_cgroup_within(table, id, more), 0);
 	snprintf(more, sizeof(more), "%s/x", path);
-	KUNIT_EXPECT_EQ(test, kdtl_cgroup_within(table, id, more), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_cgroup_within(table, id, more), root ? -ENOENT : 0);
 	if (strlen(path) > 2) {
 		path[strlen(path) - 1] = '\0';
 		KUNIT_EXPECT_EQ(test, kdtl_cgroup_within(table, id, path), 0);
@@ -927,6 +928,7 @@ static void tasks_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_task_at(table, 1, local_clock(), &task), 0);
 	KUNIT_EXPECT_EQ(test, kdtl_cgroup_within(table, task.cgroup, "/"), 1);
 	KUNIT_EXPECT_EQ(test, kdtl_cgroup_within(table, task.cgroup, ""), -ENOENT);
+	KUNIT_EXPECT_EQ(test, kdtl_cgroup_within(table, task.cgroup, "//"), -ENOENT);
 	KUNIT_EXPECT_EQ(test, kdtl_cgroup_within(table, task.cgroup, NULL), -ENOENT);
 	KUNIT_EXPECT_EQ(test, kdtl_cgroup_within(table, U64_MAX, "/"), -ENOENT);
 	KUNIT_EXPECT_EQ(test, kdtl_cgroup_path(table, task.cgroup, path, 1), -E2BIG);

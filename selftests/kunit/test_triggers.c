@@ -230,6 +230,8 @@ static void triggers_refused(struct kunit *test)
 	attr = good;
 	attr.cgroup = "kdtl";
 	triggers_expect(test, &attr, -EINVAL);
+	attr.cgroup = "/web//kdtl";
+	triggers_expect(test, &attr, -EINVAL);
 	attr.cgroup = NULL;
 	triggers_expect(test, &attr, -EINVAL);
 	triggers_expect(test, NULL, -EINVAL);
@@ -255,7 +257,8 @@ static void triggers_freed(struct kunit *test)
 	unsigned int i;
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, path);
-	memset(path, '/', TRIGGERS_PATH - 1);
+	memset(path, 'x', TRIGGERS_PATH - 1);
+	path[0] = '/';
 	path[TRIGGERS_PATH - 1] = '\0';
 	attr.cgroup = path;
 	pages = global_node_page_state_pages(NR_SLAB_UNRECLAIMABLE_B);

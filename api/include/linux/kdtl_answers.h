@@ -68,9 +68,25 @@ int kdtl_cgroup_path(struct kdtl_tasks *t, u64 id, char *path, size_t size);
 int kdtl_task_name(struct kdtl_tasks *t, const struct kdtl_task *task, char *name, size_t size);
 
 /**
+ * kdtl_path_valid() - may this be the path of a cgroup?
+ * @path: may be NULL
+ *
+ * A path like "//web" is that of a file, too, but no cgroup's path from kdtl_cgroup_path() is ever
+ * equal to it.  So whoever takes a path from a user should refuse it.
+ *
+ * Context: any.
+ * Return: true if it begins with a slash, and has no two of them side by side.
+ */
+static inline bool kdtl_path_valid(const char *path)
+{
+	return path && path[0] == '/' && !strstr(path, "//");
+}
+
+/**
  * kdtl_path_within() - is a cgroup the one at a path, or below it?
  * @own: the cgroup's path, from kdtl_cgroup_path()
- * @path: a path that begins at the root of the hierarchy: "/web"; "/" has all cgroups
+ * @path: a path that begins at the root of the hierarchy: "/web"; "/" has all cgroups.  See
+ *	kdtl_path_valid()
  *
  * Context: any.
  * Return: true if so.
@@ -95,7 +111,7 @@ static inline bool kdtl_path_within(const char *own, const char *path)
  * Context: any, NMI too.
  * Return:
  * * 1, or 0: it is not
- * * -ENOENT: it is not known, or @path is not a path
+ * * -ENOENT: it is not known, or @path is not valid
  * * -E2BIG: the cgroup's path has 240 bytes or more, and its beginning is not kept
  * * -EAGAIN: as kdtl_cgroup_path()
  */
@@ -106,7 +122,7 @@ static inline int kdtl_cgroup_within(struct kdtl_tasks *t, u64 id, const char *p
 
 	if (known < 0)
 		return known;
-	if (!path || path[0] != '/')
+	if (!kdtl_path_valid(path))
 		return -ENOENT;
 	return own[0] == '/' ? kdtl_path_within(own, path) : -E2BIG;
 }

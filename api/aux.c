@@ -7,6 +7,7 @@
 #include <linux/export.h>
 #include <linux/kdtl_verbs.h>
 #include <linux/mm.h>
+#include <linux/vmalloc.h>
 
 #include "../core/compat.h"
 #include "reader.h"
@@ -305,6 +306,25 @@ static ssize_t kdtl_snapshot_try(struct kdtl_aux *aux, void *buf, u64 len, u64 *
 	*from += stale;
 	return len - stale;
 }
+
+/**
+ * kdtl_snapshot_alloc() - allocate a buffer for kdtl_aux_snapshot()
+ * @size: its size in bytes: for all of a CPU's entries kdtl_aux_info::size
+ *
+ * People choose the size of areas.  For want of memory the kernel kills tasks, so a buffer is
+ * refused if there is not so much.
+ *
+ * Context: may sleep.
+ * Return: the buffer, for kvfree(); NULL: there is no memory for it.
+ */
+void *kdtl_snapshot_alloc(size_t size)
+{
+	might_sleep();
+	if (!size || size >> PAGE_SHIFT > si_mem_available())
+		return NULL;
+	return __vmalloc(size, GFP_KERNEL | __GFP_NOWARN | __GFP_RETRY_MAYFAIL);
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_snapshot_alloc, KDTL_NS);
 
 /* If the writer laps the copy this often, it always will: give up. */
 #define KDTL_SNAPSHOT_TRIES	16

@@ -212,9 +212,9 @@ static int recorder_begin(void)
 		return PTR_ERR(session);
 	err = recorder_keep_tasks();
 	if (!err)
-		err = recorder_alloc();
-	if (!err)
 		err = kdtl_load(session, NULL);
+	if (!err)
+		err = recorder_alloc();
 	/* This overwrites what the last boot left, so what is likely to fail comes before it. */
 	if (!err)
 		err = reserved_begin(session);

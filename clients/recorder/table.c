@@ -33,7 +33,7 @@ int table_alloc(struct table *t, unsigned int lines, unsigned int pages)
 {
 	t->lines = lines;
 	t->area_size = (size_t)(pages ?: KDTL_DEFAULT_AUX_PAGES) << PAGE_SHIFT;
-	t->area = __vmalloc(t->area_size, GFP_KERNEL | __GFP_NOWARN);
+	t->area = kdtl_snapshot_alloc(t->area_size);
 	t->cpus = vcalloc(nr_cpu_ids, sizeof(*t->cpus));
 	t->entries = __vcalloc(array_size(nr_cpu_ids, 2 * lines), sizeof(*t->entries),
 			       GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN);
@@ -50,7 +50,7 @@ void table_free(struct table *t)
 {
 	vfree(t->entries);
 	vfree(t->cpus);
-	vfree(t->area);
+	kvfree(t->area);
 }
 
 /* In ns since boot, like the time stamps of the kernel's log. */

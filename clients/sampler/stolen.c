@@ -60,7 +60,7 @@ static int stolen_open(unsigned int pages)
 		       steal);
 		return -EINVAL;
 	}
-	stolen.entries = kvmalloc(stolen.info.size, GFP_KERNEL | __GFP_NOWARN);
+	stolen.entries = kdtl_snapshot_alloc(stolen.info.size);
 	return stolen.entries ? 0 : -ENOMEM;
 }
 

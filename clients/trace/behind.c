@@ -98,7 +98,7 @@ static const struct past *past_of(int cpu)
 	p->round = round;
 	p->nr = 0;
 	if (!p->entries)
-		p->entries = kvmalloc(past_size, GFP_KERNEL | __GFP_NOWARN);
+		p->entries = kdtl_snapshot_alloc(past_size);
 	if (!p->entries)
 		return p;
 	len = kdtl_aux_snapshot(session, cpu, p->entries, past_size, NULL);

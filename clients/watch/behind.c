@@ -94,10 +94,12 @@ static int behind_create(struct behind *b, const char *pmu, unsigned int pages, 
 
 static int behind_start(struct behind *b)
 {
-	b->entries = kvmalloc(b->info.size, GFP_KERNEL | __GFP_NOWARN);
-	if (!b->entries)
-		return -ENOMEM;
-	return kdtl_load(b->session, NULL) ?: kdtl_start(b->session);
+	const int err = kdtl_load(b->session, NULL);
+
+	if (err)
+		return err;
+	b->entries = kdtl_snapshot_alloc(b->info.size);
+	return b->entries ? kdtl_start(b->session) : -ENOMEM;
 }
 
 static void behind_end(struct behind *b)

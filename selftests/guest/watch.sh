@@ -165,6 +165,25 @@ too_large()
 		! log | grep -E 'Call Trace|WARNING|allocation failure'
 }
 
+# half_of_memory NAME: an area takes half of the memory, so there is none for one of each CPU, or for
+# what the client needs beside them.
+half_of_memory()
+{
+	cap=/sys/module/kdtl/parameters/max_session_mb
+	was=$(cat $cap)
+	echo 100000000 >$cap
+	forget_log
+	page=$(awk '/^KernelPageSize:/ { print $2; exit }' /proc/self/smaps)
+	pages=1
+	while [ $((2 * pages * page)) -lt "$(awk '/^MemTotal/ { print $2 }' /proc/meminfo)" ]; do
+		pages=$((pages * 2))
+	done
+	load "$1" aux_pages=$pages 2>/dev/null && unload "$1"
+	echo "$was" >$cap
+	! is_loaded "$1" && log | grep -q "$1: no session of kdtl_sched" &&
+		! log | grep -E 'Call Trace|WARNING|allocation failure|Out of memory'
+}
+
 # refuses_steal NAME LINE: the source does not tell when a hypervisor had a CPU, and is refused.
 refuses_steal()
 {
@@ -436,12 +455,13 @@ can_starve 1
 # there.
 taskset -p 1 $$ >/dev/null
 
-plan 36
+plan 37
 forget_log
 ok "a period of 0 is refused" refuses_period 0
 ok "and one without end" refuses_period 4294967295
 ok "an area for which there is no memory" too_large kdtl_watch
 ok "the same of the recorder" too_large kdtl_recorder
+ok "also if there is memory for one of them" half_of_memory kdtl_recorder
 ok "steal= with a source of tasks" refuses_steal kdtl_sched \
 	'steal=kdtl_sched does not say when a hypervisor had a CPU'
 ok "and with none" refuses_steal kdtl_no_source 'no session of kdtl_no_source (-19)'

@@ -4,10 +4,12 @@
  * meanwhile (promise P.10)
  */
 #include <linux/kthread.h>
+#include <linux/mm.h>
 #include <linux/moduleparam.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
 #include <linux/stop_machine.h>
+#include <linux/vmstat.h>
 
 #include "../fake/raw.h"
 #include "aux_suites.h"
@@ -397,6 +399,38 @@ static void snapshot_open(struct kunit *test)
 	kdtl_raw_unregister(&snapshot_raw);
 }
 
+/* The pages that were allocated since the machine began, also if they were freed again. */
+static unsigned long snapshot_allocated(struct kunit *test)
+{
+	static const unsigned int items[] = { FOR_ALL_ZONES(PGALLOC) };
+	unsigned long *events, sum = 0;
+	unsigned int i;
+
+	events = kcalloc(NR_VM_EVENT_ITEMS, sizeof(*events), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, events);
+	all_vm_events(events);
+	for (i = 0; i < ARRAY_SIZE(items); i++)
+		sum += events[items[i]];
+	kfree(events);
+	return sum;
+}
+
+/* A buffer for which there is no memory is refused before other tasks are killed for it. */
+static void snapshot_memory(struct kunit *test)
+{
+	const unsigned long pages = totalram_pages() / 2 + si_mem_available() / 2;
+	const unsigned long before = snapshot_allocated(test);
+	void *buf = kdtl_snapshot_alloc((size_t)pages << PAGE_SHIFT);
+
+	KUNIT_EXPECT_TRUE(test, !buf);
+	kvfree(buf);
+	KUNIT_EXPECT_LT(test, snapshot_allocated(test) - before, pages / 4);
+	KUNIT_EXPECT_TRUE(test, !kdtl_snapshot_alloc(0));
+	buf = kdtl_snapshot_alloc(PAGE_SIZE);
+	KUNIT_EXPECT_TRUE(test, !!buf);
+	kvfree(buf);
+}
+
 static struct kunit_case snapshot_cases[] = {
 	KUNIT_CASE(snapshot_newest),
 	KUNIT_CASE(snapshot_errors),
@@ -405,6 +439,7 @@ static struct kunit_case snapshot_cases[] = {
 	KUNIT_CASE(snapshot_race_large),
 	KUNIT_CASE(snapshot_panic),
 	KUNIT_CASE(snapshot_open),
+	KUNIT_CASE(snapshot_memory),
 	{}
 };
 

@@ -306,6 +306,7 @@ kdtl_session_open(const struct kdtl_session_attr *attr, const struct kdtl_reader
 void kdtl_session_close(struct kdtl_session *s);
 int kdtl_flush(struct kdtl_session *s);
 int kdtl_aux_info(struct kdtl_session *s, int cpu, struct kdtl_aux_info *info);
+void *kdtl_snapshot_alloc(size_t size);
 ssize_t kdtl_aux_snapshot(struct kdtl_session *s, int cpu, void *buf, size_t len,
 			  u64 *missed);
 

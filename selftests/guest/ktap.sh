@@ -216,11 +216,21 @@ is_loaded()
 	grep -q "^$1 " /proc/modules
 }
 
-# needs_answers NAME: the module uses kdtl_answers, which insmod does not load by itself.
+# depends NAME: prints the modules that this one uses.
+depends()
+{
+	if [ ! -d "$KTAP_MODULES" ]; then
+		modinfo -F depends "$1"
+	elif [ -e "$KTAP_MODULES/$1.ko" ]; then
+		tr '\0' '\n' <"$KTAP_MODULES/$1.ko" | sed -n 's/^depends=//p'
+	fi
+}
+
+# needs_answers NAME: the module uses kdtl_answers. insmod does not load that by itself, and what
+# modprobe loads by itself is not unloaded at the end.
 needs_answers()
 {
-	[ "$1" != kdtl ] && ! is_loaded kdtl_answers && [ -e "$KTAP_MODULES/$1.ko" ] &&
-		tr '\0' '\n' <"$KTAP_MODULES/$1.ko" | grep -q '^depends=.*kdtl_answers'
+	[ "$1" != kdtl ] && ! is_loaded kdtl_answers && depends "$1" 2>/dev/null | grep -q kdtl_answers
 }
 
 # loading NAME: prints the command that loads the module.
@@ -294,6 +304,17 @@ unload()
 	done
 	ktap_loaded=$ktap_rest
 	[ "$1" = kdtl_forget ] || is "$(has_left "$1")" "$ktap_left"
+}
+
+# without_modprobe COMMAND...: does it while the kernel loads no modules of its own accord, as it does
+# where kdtl is installed, if a source is asked for.
+without_modprobe()
+{
+	ktap_modprobe=$(cat /proc/sys/kernel/modprobe) && echo >/proc/sys/kernel/modprobe || return
+	"$@"
+	set -- $?
+	echo "$ktap_modprobe" >/proc/sys/kernel/modprobe
+	return "$1"
 }
 
 # memory_taken: prints the MiB that have been allocated since the machine began, also if they were

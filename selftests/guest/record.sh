@@ -377,7 +377,7 @@ parts_know_offline()
 no_source()
 {
 	unload kdtl_sched || return
-	kdtl record -q -o none.data 2>none.err
+	without_modprobe kdtl record -q -o none.data true 2>none.err
 	set -- $?
 	load kdtl_sched && is "$1" 1 &&
 		is "$(cut -d: -f1-3 none.err)" \
@@ -468,7 +468,7 @@ size_is_limited_at_once()
 		sh flood "$0" 9 1500
 		kill -CHLD $PPID
 		kill -CONT $PPID
-		sleep 1000' "$dir" 2>once.err
+		exec sleep 1000' "$dir" 2>once.err
 	is $? 143 || { cat once.err; return 1; }
 	is "$(end_of once.data)" "" && grep -q '^kdtl: once.data has reached the size' once.err
 }

@@ -298,6 +298,12 @@ table()
 	log | sed -n '/kdtl_recorder: CPU 1: /,/end of table/p' | grep -q "kdtl_hog"
 }
 
+# The listener, which may have to wait for its CPU, has begun to listen.
+listens()
+{
+	echo change >/sys/class/mem/null/uevent && sleep 0.1 && grep -q '^ACTION=change$' "$uevents"
+}
+
 uevent_came()
 {
 	grep -q '^KDTL_CPU=1$' "$uevents" && grep -q '^KDTL_WATCH=CPU 1: ' "$uevents" &&
@@ -486,6 +492,7 @@ if command -v udevadm >/dev/null; then
 else
 	background uevent sh -c "env >>$uevents"
 fi
+until_true listens
 
 background taskset 2 sh -c 'while :; do sleep 0.01; done'
 # A script gives its task its name. This script always wants CPU 1.

@@ -20,7 +20,8 @@ fake()
 	echo "$@" >/sys/kernel/debug/kdtl_fake/do
 }
 
-# sleeper CGROUP: starts a task that sleeps there; $pid is its pid.
+# sleeper CGROUP: starts a task that sleeps there; $pid is its pid. It is ended by SIGKILL, as it may
+# still be a copy of this shell, which has a trap for SIGTERM.
 sleeper()
 {
 	mkdir -p "$root/$1" || return
@@ -235,7 +236,7 @@ falls()
 made_again()
 {
 	sleeper again || return
-	fake task 0 "$pid" 0 10 && kill "$pid" && until_true rmdir $root/again &&
+	fake task 0 "$pid" 0 10 && kill -KILL "$pid" && until_true rmdir $root/again &&
 		sleeper again && fake task 0 "$pid" 0 10 &&
 		is "$(metric wait_seconds_count /again)" 2
 }
@@ -331,7 +332,7 @@ takes_one_place()
 {
 	unload kdtl_sampler && load kdtl_sampler pmu=kdtl_fake cgroups=2 || return
 	for _ in 1 2 3; do
-		sleeper a/b/c/anew && fake task 0 "$pid" 0 10 && kill "$pid" &&
+		sleeper a/b/c/anew && fake task 0 "$pid" 0 10 && kill -KILL "$pid" &&
 			until_true rmdir $root/a/b/c/anew || return
 	done
 	fake task 0 "$web" 0 10 && is "$(metric wait_seconds_count /a/b/c/anew)" 3 &&
@@ -354,7 +355,7 @@ counts_nested()
 	begin_stack_trace
 	fake task 0 "$pid" 0 10 && is "$(metric wait_seconds_count "$path")" 1 &&
 		is "$(grep -c '^kdtl_cgroup_culprit_seconds_total{cgroup="/n' $sampler/metrics)" 119 &&
-		no_deep_stack && kill "$pid" || return
+		no_deep_stack && kill -KILL "$pid" || return
 	while [ "$path" ]; do
 		until_true rmdir "$root$path" 2>/dev/null || return
 		path=${path%/n}
@@ -440,7 +441,7 @@ blames_yielders()
 	unknown=$(sum_cause unknown)
 	until_true web_waited 4 || return
 	echo 0 >$sampler/running
-	kill "$pid"
+	kill -KILL "$pid"
 	is "$(lost)" "$lost" &&
 		are_named &&
 		echo "$(sum culprit_seconds_total) $(sum_cause unknown) $unknown" |
@@ -485,7 +486,7 @@ early_ones_are_known()
 	fake task 0 "$first" 0 10 && fake task 0 "$pid" 0 10 &&
 		is "$(metric wait_seconds_count /early/1)" 1 &&
 		is "$(metric wait_seconds_count /early/300)" 1 &&
-		kill "$first" "$pid" && until_true early_are_gone
+		kill -KILL "$first" "$pid" && until_true early_are_gone
 }
 
 # kernel_kib: what the kernel has allocated for itself.
@@ -541,7 +542,7 @@ takes_little_memory()
 		$sampler/metrics)" $hundreds || return
 	per_cgroup=$((($(kernel_kib) - before) / hundreds))
 	echo "# $per_cgroup KiB for each of $hundreds cgroups"
-	xargs kill </tmp/hundreds
+	xargs kill -KILL </tmp/hundreds
 	until_true hundreds_are_gone && [ $per_cgroup -gt 0 ] && [ $per_cgroup -le 12 ]
 }
 

@@ -17,6 +17,7 @@
  *		"held CPU PID PREV MS" one entry of PID, after PREV, that was throttled for MS
  *		"idle CPU PREV"	the CPU becomes idle after PREV
  *		"later CPU N"	the source's clock moves on by N s, on all CPUs
+ *		"soon CPU N"	it moves on by N us
  *		"stop CPU N"	the source's clock stands still if N is 1, and runs if N is 0
  *		"stall CPU N"	delay the load's next N bursts, then make them at once
  *		"torn CPU N"	N entries with a wrong hash
@@ -156,6 +157,8 @@ static ssize_t drive_do_write(struct file *file, const char __user *from,
 		err = kdtl_fake_emit_task(cpu, KDTL_KIND_IDLE, 0, nr, 0);
 	else if (!strcmp(what, "later"))
 		kdtl_fake_later((u64)nr * NSEC_PER_SEC);
+	else if (!strcmp(what, "soon"))
+		kdtl_fake_later((u64)nr * NSEC_PER_USEC);
 	else if (!strcmp(what, "stop"))
 		kdtl_fake_stop(nr);
 	else if (!strcmp(what, "steal"))

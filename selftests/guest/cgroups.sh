@@ -294,6 +294,32 @@ counted()
 	awk '!/^#/ { logged += $6; all += $16 } END { print logged, all }' $sampler/lines
 }
 
+# While a quota holds a task back, another one of its cgroup is found to have waited in the queue.
+# The quota is not to blame for that time then, but what was shown of a cause never becomes less.
+never_shows_less()
+{
+	echo 1 >$sampler/reset
+	fake stop 0 1 && fake task 0 "$hog" "$web" 0 && fake later 0 4 &&
+		fake held 0 "$web" "$hog" 3000 && is "$(cause quota /web)" 3.000000000 &&
+		is "$(behind /web)" 0.000000000 && fake task 0 "$web2" "$web" 2000 &&
+		is "$(behind /web)" 2.000000000 && is "$(cause quota /web)" 3.000000000
+	set -- $?
+	fake stop 0 0 && return "$1"
+}
+
+# After a reset, the task that has the CPU is of no cgroup for a millisecond, rather than of one that
+# has taken the place of its own. Each read makes the sampler look, before there is another entry.
+blames_no_successor()
+{
+	sleeper late && late=$pid && fake stop 0 1 && echo 1 >$sampler/reset &&
+		fake task 0 "$hog" "$web" 0 && [ -n "$(cpu_of /hog)" ] && echo 1 >$sampler/reset &&
+		fake task 1 "$late" 0 0 && is "$(cpu_of /late)" 0.000000000 &&
+		fake soon 0 500 && fake task 0 "$web" "$hog" 1 &&
+		is "$(cpu_of /late)" 0.000000000 && is "$(cpu_of /hog)" ""
+	set -- $?
+	fake stop 0 0 && return "$1"
+}
+
 reset_forgets()
 {
 	echo 1 >$sampler/reset && ! grep -q kdtl_cgroup_ $sampler/metrics
@@ -567,7 +593,7 @@ echo +cpu >$root/cgroup.subtree_control || skip_all "the controller cpu is in us
 load kdtl_fake_pmu tasks=1 || bail_out "kdtl_fake_pmu does not load"
 load kdtl_fake_drive || bail_out "kdtl_fake_drive does not load"
 
-plan 26
+plan 28
 ok "it loads" load kdtl_sampler pmu=kdtl_fake
 # Let the machine seem to have run for longer than it takes until a cgroup is stale.
 fake later 0 1000
@@ -590,6 +616,8 @@ ok "a stale cgroup goes" goes_when_stale
 ok "a culprit stays, even if none of its tasks waits" culprit_stays
 ok "it blames nobody for the time of an idle CPU" blames_nobody_for_idle
 ok "reset forgets" reset_forgets
+ok "time that gets another cause stays where it was shown" never_shows_less
+ok "after a reset nobody is blamed for another one's time" blames_no_successor
 ok "a culprit has the blame for its time, however many tasks waited" counts_cpu_once
 ok "a time counts once for a culprit, however many waits it is in" counts_what_is_new
 ok "no more cgroups than the parameter says are separate" is_capped

@@ -451,26 +451,84 @@ counts_once()
 	}'
 }
 
-# Time that was counted in one CPU's queue is not counted again when the wait ends in another one's.
+# elsewhere_grew BEFORE AFTER LEAST MOST: the row of /starved grew by as much as passed from LEAST's
+# first time to its second one, and no more than from MOST's first to its second.
+elsewhere_grew()
+{
+	echo "$1 $2 $3 $4" | awk '{
+		grew = $2 - $1
+		least = ($4 - $3) * 1e6 - 20000
+		most = ($6 - $5) * 1e6 + 20000
+		printf "# %d us elsewhere, should be %d to %d us\n", grew, least, most
+		exit !(grew >= least && grew <= most)
+	}'
+}
+
+uptime()
+{
+	cut -d ' ' -f 1 /proc/uptime
+}
+
+# moves_to CPU: moves the task of /starved there, and says when: before and after.
+moves_to()
+{
+	uptime
+	taskset -cp "$1" "$starved" >/dev/null
+	uptime
+}
+
+# runs_on CPU: moves the task of /starved to CPU, where it runs at once.
+runs_on()
+{
+	was=$(ran "$starved")
+	moved=$(moves_to "$1" | tr '\n' ' ')
+	until_true has_run "$starved" "$was"
+}
+
+# Time that was counted in one CPU's queue is not counted again when the wait ends in another one's,
+# and time that was not is counted then. Only reads of the file make the sampler look.
 counts_once_moved()
 {
 	: >/tmp/holds2
-	starve && until_true grows neighbours /starved "$starved" 100000 || return
+	starve && echo 3600000 >$period && until_true grows neighbours /starved "$starved" 100000 ||
+		return
 	background "$here/held" 2 >/tmp/holds2
 	second=$!
 	until_true grep -q holds /tmp/holds2 || return
-	before=$(look elsewhere /starved | tr '\n' ' ')
-	taskset -cp 2 "$starved" >/dev/null && read -r moved _ </proc/uptime || return
+	# shellcheck disable=SC2046 # several words
+	set -- $(look elsewhere /starved) $(sleep 0.3) $(moves_to 2)
 	until_true grows neighbours /starved "$starved" 100000 || return
 	was=$(ran "$starved")
-	kill "$held" "$second"
+	kill "$second"
 	until_true has_run "$starved" "$was" || return
-	kill "$starved"
-	echo "$before $moved $(look elsewhere /starved | tr '\n' ' ')" | awk '{
-		printf "# %d us elsewhere, of which %d us at most were not counted there\n", $6 - $2,
-			($4 - $1) * 1e6
-		exit !($6 - $2 <= ($4 - $1) * 1e6 + 20000)
-	}'
+	elsewhere_grew "$2" "$(look elsewhere /starved | sed -n 2p)" "$3 $4" "$1 $5"
+}
+
+# What was counted of the wait before is not taken from the next one, of which nothing was.
+counts_next_whole()
+{
+	before=$(look elsewhere /starved | sed -n 2p)
+	since=$(moves_to 1 | tr '\n' ' ')
+	sleep 0.3
+	runs_on 2 || return
+	# shellcheck disable=SC2086 # several words
+	set -- $since $moved
+	elsewhere_grew "$before" "$(look elsewhere /starved | sed -n 2p)" "$2 $3" "$1 $4"
+}
+
+# Nor is what was counted before a reset taken from the wait that goes on then.
+counts_whole_after_reset()
+{
+	since=$(moves_to 1 | tr '\n' ' ')
+	until_true grows neighbours /starved "$starved" 100000 && echo 1 >$sampler/reset &&
+		runs_on 2 || return
+	# shellcheck disable=SC2086 # several words
+	set -- $since $moved
+	elsewhere_grew 0 "$(look elsewhere /starved | sed -n 2p)" "$2 $3" "$1 $4"
+	set -- $?
+	echo 100 >$period
+	stop "$held" "$starved"
+	return "$1"
 }
 
 waits_on_first()
@@ -656,7 +714,7 @@ mount_cgroups $root || skip_all "no cgroups with the controller cpu"
 # The rows of deep/lib/pressure-guest.sh use these functions.
 [ "${0##*/}" = pressure.sh ] || return 0
 
-plan 19
+plan 21
 ok "the sampler loads" load kdtl_sampler pmu=kdtl_sched
 ok "a wait behind a neighbour has that cause, and the neighbour its name" behind_neighbour
 ok "a cgroup has what those in it have" parent_has_both
@@ -688,8 +746,14 @@ else
 fi
 if [ "$(nproc)" -gt 2 ]; then
 	ok "a wait that is moved meanwhile counts once, too" counts_once_moved
+	ok "and the next one of its task counts, too" counts_next_whole
+	ok "and one that goes on during a reset" counts_whole_after_reset
 else
-	skip "a wait that is moved meanwhile counts once, too" "needs three CPUs"
+	for row in "a wait that is moved meanwhile counts once, too" \
+		"and the next one of its task counts, too" \
+		"and one that goes on during a reset"; do
+		skip "$row" "needs three CPUs"
+	done
 fi
 ok "so does the time for which a limit holds a task back" counts_limit_before_end
 if have_module kdtl_fake_drive; then

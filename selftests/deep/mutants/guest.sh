@@ -40,9 +40,16 @@ run()
 }
 
 # Unload all modules; if a mutant leaves one behind, nothing more can be tried in this machine. A test
-# that was ended may have left its disk, and the next one wants a disk of its own.
+# that was ended may have left its disk, mounts, cgroups and trace, and the next one wants its own.
 clean()
 {
+	rmdir /sys/kernel/tracing/instances/* 2>/dev/null
+	awk '$2 ~ "^/tmp/" { print $2, $3 }' /proc/mounts >/tmp/mounts
+	while read -r mount type; do
+		[ "$type" != cgroup2 ] ||
+			find "$mount" -mindepth 1 -depth -type d -exec rmdir {} \; 2>/dev/null
+		umount "$mount"
+	done </tmp/mounts
 	for _ in 1 2 3; do
 		awk '/^kdtl|^null_blk/ { print $1 }' /proc/modules >/tmp/modules
 		while read -r module; do

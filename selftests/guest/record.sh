@@ -358,6 +358,21 @@ cpu_is_absent()
 	bring_back "$last" && return "$1"
 }
 
+# If kdtl gets no CPU while one that was offline comes and goes, it knows in which order.
+cpu_comes_and_goes()
+{
+	echo 0 >"$online" || return
+	"$dir/kdtl" record -q -i -o order.data &
+	set -- $!
+	is_recording order.data && kill -STOP "$1" && bring_back "$last" && echo 0 >"$online"
+	set -- $? "$1"
+	kill -CONT "$2"
+	kill -INT "$2"
+	wait "$2"
+	bring_back "$last"
+	is "$1" 0 && is "$(marks order.data)" "was offline came online went offline "
+}
+
 # A CPU goes, and the files that begin after that say so, too, and a ring that lacks that time. In all
 # of them it went once.
 parts_know_offline()
@@ -666,7 +681,7 @@ rm -rf $work
 mkdir -p $work
 need kdtl kdtl_sched kdtl_stream
 cd $work || exit
-plan 30
+plan 31
 background busy
 ok "kdtl why -d says what happens now" why_now
 ok "Ctrl-C ends it early, and it says what it knows" why_until_interrupted
@@ -685,12 +700,14 @@ if [ $last -gt 0 ] && [ -e "$online" ]; then
 	ok "it has marks for a CPU that goes and comes" cpu_is_marked
 	ok "and says what it has missed" cpu_is_missed
 	ok "and knows a CPU that was offline before" cpu_is_absent
+	ok "or that comes and goes at once" cpu_comes_and_goes
 	ok "so does each part" parts_know_offline
 else
 	skip "CPUs that are not there are named" "no CPU can be taken offline"
 	skip "it has marks for a CPU that goes and comes" "no CPU can be taken offline"
 	skip "and says what it has missed" "no CPU can be taken offline"
 	skip "and knows a CPU that was offline before" "no CPU can be taken offline"
+	skip "or that comes and goes at once" "no CPU can be taken offline"
 	skip "so does each part" "no CPU can be taken offline"
 fi
 if [ "$(nproc)" -gt 1 ] && [ -x "$dir/held" ]; then

@@ -92,12 +92,14 @@ size_t moves_new(struct log_cpu *c, const struct kdtl_stream_info *info, struct 
 	const bool has_gone = info->went != c->went, has_come = info->came != c->came;
 	size_t nr = 0;
 
-	if (has_gone && info->went < info->came)
+	if (has_gone)
 		to[nr++] = went;
 	if (has_come)
 		to[nr++] = came;
-	if (has_gone && info->went >= info->came)
-		to[nr++] = went;
+	if (nr == 2 && info->went >= info->came) {
+		to[0] = came;
+		to[1] = went;
+	}
 	c->moves += nr;
 	*missed = nr && info->moves > c->moves;
 	if (*missed)

@@ -6,8 +6,9 @@
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
+dir=$(dirname "$0")
 # shellcheck source-path=SCRIPTDIR source=ktap.sh
-. "$(dirname "$0")/ktap.sh"
+. "$dir/ktap.sh"
 
 fake=/sys/kernel/debug/kdtl_fake/do
 files=/sys/kernel/debug/kdtl
@@ -179,6 +180,26 @@ next_user()
 	return $status
 }
 
+# ends_unseen: another user follows the last one while the thread gets no CPU, which a real-time task
+# has, except from threads for which RCU waits. So the thread sees only that there is a user.
+ends_unseen()
+{
+	: >/tmp/holds
+	unlisten && listen && find_thread && taskset -cp 1 "$thread" >/dev/null || return
+	# shellcheck disable=SC2046 # a word, or none
+	background "$dir/held" 1 $(pid_of ksoftirqd/1) $(pid_of rcuc/1) >/tmp/holds
+	held=$!
+	until_true grep -q holds /tmp/holds && echo 0 >$event/enable &&
+		echo 3000000 >/sys/module/kdtl_trace/parameters/min_wait_us && echo 1 >$event/enable
+	set -- $?
+	kill "$held"
+	taskset -p f "$thread" >/dev/null
+	[ "$1" -eq 0 ] && until_true traces_long
+	set -- $?
+	echo 0 >/sys/module/kdtl_trace/parameters/min_wait_us
+	return "$1"
+}
+
 off()
 {
 	unlisten || return
@@ -186,11 +207,39 @@ off()
 	burst 100 && traced 0
 }
 
+# There are no entries that would wake the thread, but it need not wait until the period is over.
+ends_at_once()
+{
+	period=/sys/module/kdtl_trace/parameters/period_ms
+	echo 3600000 >$period && listen && find_thread && until_true sleeps && unlisten
+	set -- $?
+	echo 100 >$period
+	return "$1"
+}
+
 again()
 {
 	listen || return
 	forget
 	burst 3 && until_true traced $((3 * $(echo "$cpus" | wc -w)))
+}
+
+# has_monotonic: the events' own times are those of CLOCK_MONOTONIC, as tracing's are meanwhile.
+# Events are written when the entries are read, up to a period after the dispatch.
+has_monotonic()
+{
+	sed -n 's/^.* \([0-9]*\)\.\([0-9]*\): kdtl_dispatch: .* mono=\([0-9]*\) .*/\1\2 \3/p' \
+		$tracing/trace >/tmp/mono
+	echo local >$tracing/trace_clock
+	awk '$1 * 1000 + 999 < $2 || $1 * 1000 > $2 + 60e9 { bad++; print "# wrong: " $0 }
+		END { exit bad || !NR }' /tmp/mono
+}
+
+# The source's clock is far ahead.
+another_clock()
+{
+	unlisten && echo "later 0 100000" >$fake && echo mono >$tracing/trace_clock && listen || return
+	burst 3 && until_true traced $((3 * $(echo "$cpus" | wc -w))) && has_monotonic
 }
 
 # If more entries come at once than a CPU's area holds, the next event tells how many were lost.
@@ -395,6 +444,21 @@ quiet()
 	rmdir "$cgroups/web" "$cgroups/hog" && umount $cgroups
 }
 
+# waited_long: the web task has waited for 100 ms or longer behind one of the two names.
+waited_long()
+{
+	grep " pid=$web .* culprit_comm=\(alarms_test\|renamed\) culprit_ns=[0-9]\{9,\} " \
+		$tracing/trace >/tmp/long
+}
+
+# A task takes another name while it has the CPU. It is dispatched as alarms_test.
+culprit_renamed()
+{
+	forget
+	"$dir/alarms_test" hog renamed 1 300 "$cgroups/hog/cgroup.procs" >/dev/null &&
+		until_true waited_long && ! grep -v culprit_comm=renamed /tmp/long
+}
+
 by_cgroup()
 {
 	echo 'hist:keys=path,culprit_comm:vals=wait' >$event/trigger &&
@@ -404,16 +468,11 @@ by_cgroup()
 	echo '!hist:keys=path,culprit_comm:vals=wait' >$event/trigger && [ $status -eq 0 ]
 }
 
-# Events are written when the entries are read, up to a period after the dispatch.
 by_monotonic()
 {
 	unlisten && echo mono >$tracing/trace_clock && listen && until_true traced_some || return
 	echo 0 >$event/enable
-	sed -n 's/^.* \([0-9]*\)\.\([0-9]*\): kdtl_dispatch: .* mono=\([0-9]*\) .*/\1\2 \3/p' \
-		$tracing/trace >/tmp/mono
-	echo local >$tracing/trace_clock
-	awk '$1 * 1000 + 999 < $2 || $1 * 1000 > $2 + 60e9 { bad++; print "# wrong: " $0 }
-		END { exit bad || !NR }' /tmp/mono
+	has_monotonic
 }
 
 traced_some()
@@ -478,7 +537,7 @@ cgroups=/tmp/kdtl-trace
 echo 16384 >$tracing/buffer_size_kb
 cpus=$(sed -n 's/^cpu\([0-9][0-9]*\).*/\1/p' /proc/stat)
 
-plan 26
+plan 30
 ok "wrong parameters are refused" refuses
 ok "it loads" load kdtl_trace pmu=kdtl_fake
 ok "nobody listens: no session, and the thread sleeps" silent
@@ -487,8 +546,16 @@ ok "all CPUs, each entry once, in the order of time" merged
 ok "waits, and those that are too long to say" waits
 ok "only the long ones" long_ones
 ok "the next user gets what it asks for" next_user
+if [ -e /sys/devices/system/cpu/cpu1 ] && [ -x "$dir/held" ]; then
+	can_starve 1
+	ok "even if nobody has seen the one before go" ends_unseen
+else
+	skip "even if nobody has seen the one before go" "needs two CPUs, and the program held"
+fi
 ok "nobody listens any more: nothing is traced" off
+ok "and the session ends at once" ends_at_once
 ok "somebody listens again" again
+ok "the time is that of CLOCK_MONOTONIC, not the source's" another_clock
 ok "it unloads while its event is used" used
 ok "what is lost is told" lost
 ok "a source that has gone" no_source
@@ -498,6 +565,11 @@ ok "every dispatch of a task" task
 ok "two tasks share a CPU, in cgroups" noisy
 ok "each wait with its cgroup and behind whom" behind_all 0
 ok "the same if only long waits are traced" behind_all 1000
+if [ -x "$dir/alarms_test" ]; then
+	ok "by the name that it had then" culprit_renamed
+else
+	skip "by the name that it had then" "no alarms_test: make -C selftests"
+fi
 ok_hist "a histogram by cgroup and culprit" by_cgroup
 ok "they end" quiet
 ok "the time is that of CLOCK_MONOTONIC" by_monotonic

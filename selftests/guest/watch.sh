@@ -400,6 +400,25 @@ others_dispatched()
 	return 1
 }
 
+# Two real-time tasks pass the CPU to each other, and none of normal priority gets it.
+passed_on()
+{
+	holds=$(mktemp)
+	forget_log
+	background "${0%/*}/held" 1 yield 2000000000 >"$holds"
+	held=$!
+	until_true grep -q holds "$holds" && kill -USR1 "$held" && until_true both_told
+	set -- $?
+	kill "$held"
+	log | grep 'CPU 1: no task of normal' | tail -n 2
+	return "$1"
+}
+
+both_told()
+{
+	log | grep -q 'CPU 1: no task of normal priority dispatched for .* behind held:[0-9]* [0-9]* ms, held:[0-9]* '
+}
+
 # is_asleep PID: it is.
 is_asleep()
 {
@@ -461,7 +480,7 @@ can_starve 1
 # there.
 taskset -p 1 $$ >/dev/null
 
-plan 37
+plan 38
 forget_log
 ok "a period of 0 is refused" refuses_period 0
 ok "and one without end" refuses_period 4294967295
@@ -520,6 +539,12 @@ ok_traced "it reads what it reports" reads_to_report
 ok "no other CPU is stuck" others_quiet
 ok "it is caught while softirqs wait" in_tries 3 caught_without_softirqs
 ok "a work item that has to wait is no stuck CPU" others_dispatched
+if [ -x "${0%/*}/held" ]; then
+	ok "real-time tasks that share a stuck CPU do not hide that it is" passed_on
+else
+	skip "real-time tasks that share a stuck CPU do not hide that it is" \
+		"no held: make -C selftests"
+fi
 last_cpu
 if [ $last -gt 2 ] && [ -e "$online" ] && [ -x "${0%/*}/held" ]; then
 	ok "of a CPU that is offline, nobody is to blame" offline_is_nobodys

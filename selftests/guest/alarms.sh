@@ -12,6 +12,7 @@ dir=$(dirname "$0")
 
 watch=/sys/kernel/debug/kdtl_watch
 group=/tmp/kdtl-alarms
+tracing=/sys/kernel/tracing
 
 # said PATTERN: how many lines of the log match.
 said()
@@ -428,6 +429,7 @@ told_anew()
 told_meanwhile()
 {
 	stop_waiters
+	echo >$tracing/trace && echo 1 >$tracing/events/kdtl/kdtl_watch_going/enable || return
 	echo "cgroup /svc2 400" >"$watch/rules" && waiter svc early && waiter svc2 other || return
 	hog_until told_and_recorded || return
 	log | grep 'kdtl_watch: CPU 1: early:[0-9]* (/svc) has waited .* hog:' >/tmp/told
@@ -441,6 +443,16 @@ told_meanwhile()
 	until_true has_waited early &&
 		within "$(number 'has waited for ')" $((2 * first)) "$(longest early)" &&
 		echo "cgroup /svc2 -" >"$watch/rules" && told_anew
+}
+
+# The events say of each wait that was told of what its threshold was.
+told_if_too_long()
+{
+	echo 0 >$tracing/events/kdtl/kdtl_watch_going/enable
+	sed -n 's/.* kdtl_watch_going: .* wait=\([0-9]*\) threshold=\([0-9]*\) .*/\1 \2/p' \
+		$tracing/trace | awk '
+			$1 <= $2 { bad++; print "# told after " $1 " ns, threshold " $2 }
+			END { exit bad || !NR }'
 }
 
 # Of a cgroup's path the end is told, where its own name is.
@@ -592,7 +604,7 @@ rests_between_rows()
 }
 
 # move_behind_hog TASK: a hog takes the task to CPU 1, keeps it waiting there for 600 ms, and gives it
-# to CPU 0. Set $line to what the watch says of that.
+# to CPU 0, which another hog has for 300 ms. Set $line to what the watch says of that.
 move_behind_hog()
 {
 	forget_log
@@ -638,13 +650,14 @@ came_back_is_known()
 [ -e /sys/devices/system/cpu/cpu1 ] || skip_all "needs two CPUs"
 grep -q '^cpu\>' /proc/cgroups || skip_all "no cgroups with the controller cpu"
 need_modules kdtl_hog kdtl_sampler
+need_tracing
 need kdtl kdtl_sched kdtl_fake_pmu kdtl_fake_drive
 
 # No process of the test is on CPU 1.
 taskset -p 1 $$ >/dev/null
 
 day=$(date -u +%F)
-plan 27
+plan 28
 forget_log
 ok "a table without rows is refused" refuses_lines 0
 ok "and one of too many" refuses_lines 10001
@@ -674,6 +687,7 @@ ok "wrong rules are refused" refuses
 ok "there are 64 rules at most" bounded
 ok "a threshold by cgroup" by_cgroup
 ok "while the wait goes on" told_meanwhile
+ok "only when it is too long" told_if_too_long
 ok "a threshold by priority" by_priority
 ok "nice 19: only if asked" idle_if_asked
 ok "a quota is told apart" quota_is_told_apart

@@ -10,7 +10,7 @@
  *					cgroup.procs, it gets the CPU as alarms_test, and
  *					joins the cgroup and takes its name only then
  *	alarms_test move NAME CPU MS PID	is a hog that takes the task PID to CPU, and when MS
- *					are over to CPU 0
+ *					are over to CPU 0, which another hog has for MS / 2
  *	alarms_test exec NAME CPU MS	is a hog by way of a thread that gets the CPU, and then
  *					calls exec(), which gives it the PID of its process's
  *					leader
@@ -23,7 +23,9 @@
 #include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -108,13 +110,32 @@ static void hog(uint64_t len, const char *name, const char *procs)
 	printf("%llu\n", (unsigned long long)(had / MS));
 }
 
-/* The task is moved while this one has the CPU, however slow the machine is. */
+/*
+ * The task is moved while this one has the CPU, however slow the machine is, to where the second hog
+ * already has it.
+ */
 static void move(uint64_t len, const char *name, int cpu, pid_t pid)
 {
+	volatile bool *begun = mmap(NULL, sizeof(*begun), PROT_READ | PROT_WRITE,
+				    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t second;
+
+	must(begun != MAP_FAILED);
 	be_real_time();
 	pin(pid, cpu);
 	hog(len, name, NULL);
+	second = fork();
+	must(second >= 0);
+	if (!second) {
+		*begun = true;
+		hog(len / 2, name, NULL);
+		exit(0);
+	}
+	pin(second, 0);
+	while (!*begun)
+		;
 	pin(pid, 0);
+	must(waitpid(second, NULL, 0) == second);
 }
 
 static void *exec_hog(void *args)
